@@ -24,11 +24,7 @@ func TestComputeUnitsThatAreWrong(t *testing.T) {
 		"twice":           {"NVIDIA L4,58,a\nNVIDIA L4,60,b", "is there twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := parse(productsCSV, aliasesCSV, reportedCSV)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := c.addComputeUnits(header + test.text); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := parse(productsCSV, aliasesCSV, reportedCSV, header+test.text); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want %q", err, test.want)
 			}
 		})

@@ -28,30 +28,44 @@ type catalogue struct {
 }
 
 // load parses the embedded data once. It can only fail where the data is wrong, which a test excludes.
-var load = sync.OnceValues(func() (*catalogue, error) {
-	c, err := parse(productsCSV, aliasesCSV, reportedCSV)
-	if err == nil {
-		err = c.addComputeUnits(computeUnitsCSV)
-	}
-	return c, err
-})
+var load = sync.OnceValues(func() (*catalogue, error) { return parse(productsCSV, aliasesCSV, reportedCSV, computeUnitsCSV) })
 
-func parse(products, aliases, reported string) (*catalogue, error) {
+// tables are the files in the order in which they are read, since all others add to rows of the first.
+var tables = []struct {
+	name string
+	add  func(*catalogue, record) error
+}{
+	{"products.csv", (*catalogue).addProduct},
+	{"aliases.csv", (*catalogue).addAlias},
+	{"reported.csv", (*catalogue).addReported},
+	{"compute_units.csv", (*catalogue).addComputeUnits},
+}
+
+// parse reads the texts of the first so many tables.
+func parse(texts ...string) (*catalogue, error) {
 	c := &catalogue{byID: map[pciID][]entry{}, byName: map[string][]entry{}}
-	if err := eachRecord(products, c.addProduct); err != nil {
-		return nil, fmt.Errorf("products.csv: %w", err)
-	}
-	if err := eachRecord(aliases, c.addAlias); err != nil {
-		return nil, fmt.Errorf("aliases.csv: %w", err)
-	}
-	if err := eachRecord(reported, c.addReported); err != nil {
-		return nil, fmt.Errorf("reported.csv: %w", err)
+	for i, text := range texts {
+		if err := eachRecord(text, func(column record) error { return tables[i].add(c, column) }); err != nil {
+			return nil, fmt.Errorf("%s: %w", tables[i].name, err)
+		}
 	}
 	return c, nil
 }
 
-// eachRecord calls add with each record after the header, as a function from column name to value.
-func eachRecord(text string, add func(column func(string) string) error) error {
+// record is a row of a table, as a function from column name to value.
+type record func(column string) string
+
+// product returns the row of products.csv that the record adds to.
+func (c *catalogue) product(column record) (*row, error) {
+	rows := c.named(column("product"))
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("product %q: no row of products.csv has this name", column("product"))
+	}
+	return rows[0].row, nil
+}
+
+// eachRecord calls add with each record after the header.
+func eachRecord(text string, add func(record) error) error {
 	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil {
 		return err
@@ -83,7 +97,7 @@ func eachRecord(text string, add func(column func(string) string) error) error {
 	return nil
 }
 
-func (c *catalogue) addProduct(column func(string) string) error {
+func (c *catalogue) addProduct(column record) error {
 	r, err := parseProduct(column)
 	if err != nil {
 		return err
@@ -106,14 +120,14 @@ func (c *catalogue) addProduct(column func(string) string) error {
 	return nil
 }
 
-func (c *catalogue) addAlias(column func(string) string) error {
-	rows := c.named(column("product"))
-	if len(rows) == 0 {
-		return fmt.Errorf("product %q: no row of products.csv has this name", column("product"))
+func (c *catalogue) addAlias(column record) error {
+	r, err := c.product(column)
+	if err != nil {
+		return err
 	}
 	p := numbers{column: column}
 	e := entry{
-		row: rows[0].row, revision: column("revision"), subsystem: column("subsystem_device"),
+		row: r, revision: column("revision"), subsystem: column("subsystem_device"),
 		memoryMiB: p.scaled("reported_memory_gib", 1024),
 	}
 	if p.err != nil {
@@ -132,18 +146,36 @@ func (c *catalogue) addAlias(column func(string) string) error {
 	return nil
 }
 
-func (c *catalogue) addReported(column func(string) string) error {
-	rows := c.named(column("product"))
-	if len(rows) == 0 {
-		return fmt.Errorf("product %q: no row of products.csv has this name", column("product"))
+func (c *catalogue) addReported(column record) error {
+	r, err := c.product(column)
+	if err != nil {
+		return err
 	}
 	p := numbers{column: column}
-	r := rows[0].row
 	r.ReportedMiB = p.scaled("reported_mib", 1)
 	if p.err == nil && (r.ReportedMiB == 0 || len(r.sizes) != 1) {
 		p.err = fmt.Errorf("product %q: write what a product of one size reports, in MiB", r.Name)
 	}
 	return p.err
+}
+
+func (c *catalogue) addComputeUnits(column record) error {
+	r, err := c.product(column)
+	if err != nil {
+		return err
+	}
+	p := numbers{column: column}
+	units := p.scaled("compute_units", 1)
+	switch {
+	case p.err != nil:
+		return p.err
+	case units < 1 || column("source") == "":
+		return fmt.Errorf("product %q: give a number of compute units and its source", r.Name)
+	case r.ComputeUnits != 0:
+		return fmt.Errorf("product %q: is there twice", r.Name)
+	}
+	r.ComputeUnits = int32(units)
+	return nil
 }
 
 // constrain replaces the row's unconstrained entry, or adds the entry where there is none.

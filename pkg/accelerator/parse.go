@@ -12,7 +12,7 @@ import (
 )
 
 // parseProduct reads a record of products.csv.
-func parseProduct(column func(string) string) (*row, error) {
+func parseProduct(column record) (*row, error) {
 	p := numbers{column: column}
 	family := column("family")
 	generation, ok := architectures[family]
@@ -63,7 +63,7 @@ func tpuGeneration(product string) string {
 
 // numbers reads a record's numbers and keeps the first error.
 type numbers struct {
-	column func(string) string
+	column record
 	err    error
 }
 

@@ -56,6 +56,10 @@ type span struct {
 	chunked    bool
 }
 
+func spanOf(s model.Span) span {
+	return span{limit: float64(s.Limit), per: float64(s.Per), chunked: s.Chunked}
+}
+
 // seen returns the mean number of vectors that a token attends to around a context.
 func (s *span) seen(context float64) float64 {
 	switch {

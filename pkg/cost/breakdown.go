@@ -1,6 +1,9 @@
 package cost
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // Operator is a part of a step on each rank of a stage, summed over the layers that have it. Reading and computing
 // overlap, so Seconds is the smooth maximum of both, added up layer by layer, plus Fixed and the time of Sent.
@@ -76,7 +79,10 @@ func Break(q *Query, c *Constants) Breakdown {
 	w.Requests = 0
 	b := Breakdown{Times: s.serve(w), Output: w.Output, Start: c[FirstSeconds]}
 	b.Decode = s.explain(w.decoding(w.Concurrency))
-	b.MixedSteps, b.Mixed = s.explainMixed(w)
+	if tokens := (w.Concurrency - 1) * w.Input; tokens > 0 {
+		chunk := s.chunk(&w, tokens)
+		b.MixedSteps, b.Mixed = tokens/chunk, s.explain(w.mixed(chunk))
+	}
 	b.Chunks = max(1, w.Input/w.MaxBatchedTokens)
 	b.Chunk = s.explainPrompt(w, b.Chunks)
 	b.Prompt = s.prompt(w)
@@ -92,44 +98,18 @@ func Break(q *Query, c *Constants) Breakdown {
 
 // explain is step with its parts kept.
 func (s *instance) explain(b batch) Step {
-	n := s.stages
-	e := Step{Sequences: b.sequences, Prompt: b.prompt, Rounds: int(n), Fixed: s.c[StepSeconds]}
-	if n > 1 {
-		b = b.share(n)
-	}
+	e := Step{Sequences: b.sequences, Prompt: b.prompt, Rounds: int(s.stages), Fixed: s.c[StepSeconds]}
+	e.Devices, e.Host = s.round(&b)
 	e.Stages = s.explainStages(b)
-	e.Devices, _ = s.pass(b)
-	if n > 1 {
-		e.Devices /= s.c[StageShare]
-	}
-	e.Host = (s.c[SequenceSeconds]*b.sequences + s.c[TokenSeconds]*b.prompt) / s.data
-	e.Seconds = n * (soft(e.Devices, e.Host) + e.Fixed)
+	e.Seconds = s.stages * (soft(e.Devices, e.Host) + e.Fixed)
 	return e
-}
-
-// explainMixed returns how many steps of a request carry a chunk of other prompts, and one such step.
-func (s *instance) explainMixed(w Workload) (steps float64, mixed Step) {
-	tokens := (w.Concurrency - 1) * w.Input
-	if tokens <= 0 {
-		return 0, Step{}
-	}
-	chunk := s.chunk(w, tokens)
-	b := w.decoding(w.Concurrency)
-	b.prompt, b.length, b.finished = chunk, w.Input, chunk/w.Input
-	return tokens / chunk, s.explain(b)
-}
-
-// chunk returns how many of some tokens of prompts one step carries.
-func (s *instance) chunk(w Workload, tokens float64) float64 {
-	room := max(1, w.MaxBatchedTokens*s.data*s.stages-w.Concurrency)
-	return min(room, max(w.Input, tokens/w.Output))
 }
 
 // explainPrompt returns a pass of a prompt, or of a chunk of it, through all stages. Only the host's work overlaps with
 // it.
 func (s *instance) explainPrompt(w Workload, chunks float64) Step {
 	b := batch{prompt: w.Input / chunks * s.data, length: w.Input, finished: s.data / chunks}
-	e := Step{Prompt: b.prompt, Rounds: 1, Fixed: s.c[StepSeconds], Stages: s.explainStages(b), Host: s.c[TokenSeconds] * b.prompt / s.data}
+	e := Step{Prompt: b.prompt, Rounds: 1, Fixed: s.c[StepSeconds], Stages: s.explainStages(b), Host: s.host(&b)}
 	_, e.Devices = s.pass(b)
 	e.Seconds = soft(e.Devices, e.Host) + e.Fixed
 	return e
@@ -143,24 +123,10 @@ func (s *instance) explainStages(b batch) []StageStep {
 	var list []StageStep
 	for i := range s.pipeline {
 		stage := &s.pipeline[i]
-		at := s.stepper
-		if stage.Device != nil || stage.Constants != nil {
-			d, c := s.d, s.c
-			if stage.Device != nil {
-				d = stage.Device
-			}
-			if stage.Constants != nil {
-				c = stage.Constants
-			}
-			at = newStepper(s.p, d, c, s.degrees)
-		}
+		at := newStepper(s.p, cmp.Or(stage.Device, s.d), cmp.Or(stage.Constants, s.c), s.degrees)
 		made := at.stage(b, stage.First, stage.End)
 		if i < len(s.pipeline)-1 {
-			rate := at.link
-			if stage.Transfer > 0 {
-				rate = stage.Transfer
-			}
-			made.Transfer = at.transfer(b, rate)
+			made.Transfer = at.transfer(&b, cmp.Or(stage.Transfer, at.link))
 			made.Seconds += made.Transfer
 		}
 		list = append(list, made)

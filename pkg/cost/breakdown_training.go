@@ -17,21 +17,24 @@ type TrainingBreakdown struct {
 	Step float64
 }
 
-// Break evaluates a job as Step does and keeps the parts. The job must have passed its Check.
+// Break evaluates a job and keeps the parts. The job must have passed its Check.
 func (t *Training) Break(c *Constants) TrainingBreakdown {
 	d := t.Strategy.degrees()
 	replicas, context, micro := float64(max(1, t.Replicas)), float64(max(1, t.Context)), max(1, t.MicroBatch)
+	passes, work := t.passes(), t.passes()*t.forward()
 	b := TrainingBreakdown{
-		Operations: t.Operations(), Passes: t.passes(), MicroBatches: max(1, t.Batch/(replicas*micro)), Stages: int(d.stages),
-		Rate: t.Device.peak[bits16] * c[TrainingShare], Reduce: t.reduce(replicas*context, d), ReduceRate: t.network(), Fixed: c[StepSeconds], Step: t.Step(c),
+		Operations: work * t.Batch * t.Sequence, Passes: passes, MicroBatches: max(1, t.Batch/(replicas*micro)), Stages: int(d.stages),
+		Rate: t.Device.peak[bits16] * c[TrainingShare], Reduce: t.reduce(replicas*context, d), ReduceRate: t.network(), Fixed: c[StepSeconds],
 	}
 	tokens := micro * t.Sequence / context
-	b.Compute = t.passes() * t.forward() * tokens / (d.ranks * d.stages * b.Rate)
+	s := newStepper(t.Profile, t.Device, c, d)
+	b.Compute = work * tokens / (d.ranks * d.stages * t.Device.peak[bits16] * c[TrainingShare])
+	reduced := passes * (t.Profile.layers*s.collect(tokens/d.data) + t.Profile.whole().mixture*s.exchange(tokens)) / d.stages
+	circulated := passes * t.circulate(tokens, context, d)
 	if d.stages > 1 {
 		b.Transfer = 2 * (c[TransferSeconds] + tokens*t.Profile.hidden*2/d.tensor/t.network())
 	}
-	s, whole := newStepper(t.Profile, t.Device, c, d), t.Profile.whole()
-	b.Collectives = b.Passes * (t.Profile.layers*s.collect(tokens/d.data) + whole.mixture*s.exchange(tokens)) / d.stages
-	b.Collectives += b.Passes * t.circulate(tokens, context, d)
+	b.Collectives = reduced + circulated
+	b.Step = (b.MicroBatches+d.stages-1)*(b.Compute+reduced+circulated+b.Transfer) + b.Reduce + b.Fixed
 	return b
 }

@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -85,49 +86,30 @@ func (q *Query) Check() error {
 	if err := q.Profile.check(); err != nil {
 		return err
 	}
-	if err := q.checkStages(); err != nil {
-		return err
-	}
+	var device error
 	if q.Device != nil || len(q.Stages) == 0 {
-		if err := q.Device.check(); err != nil {
-			return err
-		}
-	}
-	if err := q.Strategy.check(); err != nil {
-		return err
+		device = q.Device.check()
 	}
 	w := &q.Workload
-	return checkNumbers([]field{
+	return cmp.Or(q.checkStages(), device, q.Strategy.check(), checkNumbers([]field{
 		{"input", w.Input},
 		{"output", w.Output},
 		{"concurrency", w.Concurrency},
 		{"clients", w.Clients},
 		{"maxBatchedTokens", w.MaxBatchedTokens},
 		{"requests", w.Requests},
-	})
+	}))
 }
 
 // Check returns what is wrong with a training job, by field, value and remedy; nil where it can be estimated.
 func (t *Training) Check() error {
-	if err := t.Profile.check(); err != nil {
-		return err
-	}
-	if err := t.Device.check(); err != nil {
-		return err
-	}
-	if err := t.Strategy.check(); err != nil {
-		return err
-	}
-	if math.IsNaN(t.ContextRate) || t.ContextRate < 0 || t.ContextRate > maxRate {
-		return fmt.Errorf("contextRate: %g: set it to bytes per second from 0 to %g", t.ContextRate, float64(maxRate))
-	}
-	return checkNumbers([]field{
+	return cmp.Or(t.Profile.check(), t.Device.check(), t.Strategy.check(), checkRate("contextRate", t.ContextRate), checkNumbers([]field{
 		{"replicas", float64(t.Replicas)},
 		{"context", float64(t.Context)},
 		{"batch", t.Batch},
 		{"microBatch", t.MicroBatch},
 		{"sequence", t.Sequence},
-	})
+	}))
 }
 
 type field struct {
@@ -160,6 +142,13 @@ func (d *Device) check() error {
 
 // maxRate bounds the bytes per second of a link.
 const maxRate = 1e18
+
+func checkRate(field string, rate float64) error {
+	if math.IsNaN(rate) || rate < 0 || rate > maxRate {
+		return fmt.Errorf("%s: %g: set it to bytes per second from 0 to %g", field, rate, float64(maxRate))
+	}
+	return nil
+}
 
 // maxDegree bounds a degree of a strategy.
 const maxDegree = 1 << 16

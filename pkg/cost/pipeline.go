@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -41,7 +42,7 @@ func newInstance(q *Query, c *Constants) instance {
 // result on.
 func (s *instance) pass(b batch) (slowest, sum float64) {
 	if len(s.pipeline) > 0 {
-		return s.unequal(b)
+		return s.unequal(&b)
 	}
 	t := s.times(b)
 	all := t.layers(s.p.whole(), len(s.p.mixers))
@@ -49,37 +50,27 @@ func (s *instance) pass(b batch) (slowest, sum float64) {
 	if s.stages == 1 {
 		return sum, sum
 	}
-	transfer := s.transfer(b, s.link)
+	transfer := s.transfer(&b, s.link)
 	slowest = all*math.Ceil(s.p.layers/s.stages)/s.p.layers + max(t.head, t.encoder+transfer)
 	return slowest, sum + (s.stages-1)*transfer
 }
 
 // unequal is pass over the stages of the query. Neighbouring stages on the same device are computed together.
-func (s *instance) unequal(b batch) (slowest, sum float64) {
+func (s *instance) unequal(b *batch) (slowest, sum float64) {
 	at, device, constants := &s.stepper, s.d, s.c
-	t := at.times(b)
+	t := at.times(*b)
 	var other stepper
 	for i := range s.pipeline {
 		stage := &s.pipeline[i]
-		d, c := s.d, s.c
-		if stage.Device != nil {
-			d = stage.Device
-		}
-		if stage.Constants != nil {
-			c = stage.Constants
-		}
+		d, c := cmp.Or(stage.Device, s.d), cmp.Or(stage.Constants, s.c)
 		if d != device || c != constants {
 			other = newStepper(s.p, d, c, s.degrees)
 			at, device, constants = &other, d, c
-			t = at.times(b)
+			t = at.times(*b)
 		}
 		seconds := at.run(&t, stage.First, stage.End)
 		if i < len(s.pipeline)-1 {
-			rate := at.link
-			if stage.Transfer > 0 {
-				rate = stage.Transfer
-			}
-			seconds += at.transfer(b, rate)
+			seconds += at.transfer(b, cmp.Or(stage.Transfer, at.link))
 		}
 		slowest = max(slowest, seconds)
 		sum += seconds
@@ -88,7 +79,7 @@ func (s *instance) unequal(b batch) (slowest, sum float64) {
 }
 
 // transfer returns the time to send a batch to the next stage: each tensor rank sends all of it to its peer.
-func (s *stepper) transfer(b batch, rate float64) float64 {
+func (s *stepper) transfer(b *batch, rate float64) float64 {
 	return s.c[TransferSeconds] + (b.sequences+b.prompt)/s.data*s.p.hidden*2/rate
 }
 
@@ -132,8 +123,8 @@ func (q *Query) checkStages() error {
 		if s.Device != nil && !s.Device.complete() || s.Device == nil && q.Device == nil {
 			return fmt.Errorf("stages[%d].device: bandwidth or 16-bit peak rate is not known: estimate on a product of the catalogue", i)
 		}
-		if math.IsNaN(s.Transfer) || s.Transfer < 0 || s.Transfer > maxRate {
-			return fmt.Errorf("stages[%d].transfer: %g: set it to bytes per second from 0 to %g", i, s.Transfer, float64(maxRate))
+		if err := checkRate("transfer", s.Transfer); err != nil {
+			return fmt.Errorf("stages[%d].%w", i, err)
 		}
 		next = s.End
 	}

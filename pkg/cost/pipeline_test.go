@@ -60,7 +60,7 @@ func TestUnequalStages(t *testing.T) {
 			t.Errorf("cut at %d: a round takes %v s, twice the slowest stage %v s", cut, got, 2*slowest)
 		}
 		sending := newStepper(q.Profile, slow, &c, q.Strategy.degrees())
-		alone := sending.transfer(batch{prompt: w.Input}, sending.link)
+		alone := sending.transfer(&batch{prompt: w.Input}, sending.link)
 		for i, d := range []*Device{slow, fast} {
 			whole := *q
 			whole.Device, whole.Stages = d, nil

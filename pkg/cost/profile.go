@@ -88,33 +88,36 @@ func NewProfile(m *model.Model, precisions Precisions) *Profile {
 	p := &Profile{
 		class: classOf(a), layers: float64(a.Layers), hidden: float64(a.HiddenSize),
 		attention: attentionOf(a, precisions.Cache), encoder: encoderOf(m),
-		dense: linearOf(blockWeights(a, a.MLP.IntermediateSize), precisions.Linear),
-		head:  linearOf(float64(a.HiddenSize)*float64(a.VocabSize), v1alpha1.BF16),
+		head: linearOf(model.Matrices{Split: int64(a.HiddenSize) * int64(a.VocabSize)}, v1alpha1.BF16),
 	}
-	if a.MoE != nil {
-		p.shared = linearOf(blockWeights(a, a.MoE.SharedIntermediateSize), precisions.Linear)
-		p.shared.copied = float64(a.HiddenSize) * float64(a.MoE.Experts)
-		p.experts = expertsOf(a, precisions.Experts)
+	var forms []run
+	for _, layers := range m.LayerRuns(precisions.Linear) {
+		if layers.Form == len(forms) {
+			forms = append(forms, p.form(m, layers.First, precisions))
+		}
+		r := forms[layers.Form]
+		r.first, r.end = layers.First, layers.End
+		p.runs = append(p.runs, r)
 	}
-	p.count(m, precisions)
+	p.all = p.before(p.Layers())
 	return p
 }
 
-// count sorts the layers into kinds.
-func (p *Profile) count(m *model.Model, precisions Precisions) {
-	alike := m.LayerRuns(precisions.Linear)
-	p.runs = make([]run, len(alike))
-	keys := make([]mixerKey, 0, maxMixers)
-	for i, layers := range alike {
-		key := keyOf(m, layers.First)
-		at := slices.Index(keys, key)
-		if at < 0 && len(keys) < maxMixers {
-			at, keys = len(keys), append(keys, key)
-			p.mixers = append(p.mixers, mixerOf(m, layers.First, key, precisions))
-		}
-		p.runs[i] = run{first: layers.First, end: layers.End, mixer: max(0, at), mixture: isMixture(&m.Architecture, layers.First)}
+// form reads the operators of a layer and returns the kinds that it is of.
+func (p *Profile) form(m *model.Model, layer int, precisions Precisions) run {
+	work := m.Work(layer)
+	block := linearOf(work.Block, precisions.Linear)
+	if work.Expert > 0 {
+		p.shared, p.experts = block, expertsOf(m.Architecture.MoE, work.Expert, precisions.Experts)
+	} else {
+		p.dense = block
 	}
-	p.all = p.before(p.Layers())
+	x := mixerOf(m, layer, work.Mixer, precisions)
+	at := slices.Index(p.mixers, x)
+	if at < 0 {
+		at, p.mixers = len(p.mixers), append(p.mixers, x)
+	}
+	return run{mixer: at, mixture: work.Expert > 0}
 }
 
 // before counts the layers before an index.
@@ -150,19 +153,6 @@ func classOf(a *v1alpha1.Architecture) Class {
 	}
 }
 
-func linearOf(weights float64, format v1alpha1.Precision) linear {
-	return linear{weights: weights, bytes: bytesPer(format), width: widthOf(format)}
-}
-
-// blockWeights counts the weights of a feed-forward block, which has a third matrix where it is gated.
-func blockWeights(a *v1alpha1.Architecture, intermediate int32) float64 {
-	matrices := 3.0
-	if a.MLP.Ungated {
-		matrices = 2
-	}
-	return matrices * float64(a.HiddenSize) * float64(intermediate)
-}
-
-func isMixture(a *v1alpha1.Architecture, layer int) bool {
-	return a.MoE != nil && layer >= int(a.MoE.FirstLayer) && (layer-int(a.MoE.FirstLayer))%max(1, int(a.MoE.Interval)) == 0
+func linearOf(weights model.Matrices, format v1alpha1.Precision) linear {
+	return linear{weights: float64(weights.Split), copied: float64(weights.Copied), bytes: bytesPer(format), width: widthOf(format)}
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/model"
 )
@@ -58,22 +60,54 @@ func (m *mixer) count(p *Profile, pair float64, seen func(*span) float64) float6
 	return m.operations + p.attention.heads*pair*looks + p.attention.index.operations*seen(&m.indexed)
 }
 
-// TestOperations holds what the profile computes in decoding and in prefill to the model's own count.
+// TestOperations holds what the profile computes to sums by hand: two operations for each weight, and for each head and token
+// that it looks at two for each value of a key and of a value vector.
 func TestOperations(t *testing.T) {
-	catalogue(t, func(m *model.Model, p *Profile) {
-		for _, n := range []int64{1, 100, 1000, 8192, 20000, 100000} {
-			got, want := promptOperations(p, float64(n)), m.PrefillFLOPs(n)
-			if math.Abs(got/want-1) > 0.002 {
-				t.Errorf("%s: %.6g operations for a prompt of %d tokens, the model says %.6g", m.Name, got, n, want)
+	of := func(name string) *Profile { return profile(t, name, v1alpha1.BF16) }
+	llama, mistral, deepseek, sparse := of("Llama-3.1-8B"), of("Mistral-7B-v0.1"), of("DeepSeek-V3"), of("DeepSeek-V3.2")
+	next, whisper, scout := of("Qwen3-Next-80B-A3B"), of("Whisper-large-v3-turbo"), of("Llama-4-Scout-17B-16E")
+	v4 := of("DeepSeek-V4-Flash")
+	weights := func(p *Profile) float64 { return 2 * p.weights(p.experts.active) }
+	head := func(p *Profile) float64 { return 2 * p.head.all() }
+	for name, test := range map[string]struct{ got, want float64 }{
+		"decode":                  {decodeOperations(llama, 1000), weights(llama) + 32*4*32*128*1000},
+		"decode of the first":     {decodeOperations(llama, 0), weights(llama)},
+		"decode in a window":      {decodeOperations(mistral, 10000), weights(mistral) + 32*4*32*128*4096},
+		"decode in chunks":        {decodeOperations(scout, 10000), weights(scout) + 4*40*128*(36*4096+12*10000)},
+		"decode of a latent":      {decodeOperations(deepseek, 100), weights(deepseek) + 61*2*128*(512+64+512)*100},
+		"decode of chosen tokens": {decodeOperations(sparse, 5000), weights(sparse) + 61*(2*128*(512+64+512)*2048+2*64*128*5000)},
+		"decode with a state":     {decodeOperations(next, 100), weights(next) + 12*4*16*256*100 + 36*6*32*128*128},
+		"decode with an encoder":  {decodeOperations(whisper, 10), weights(whisper) + 4*4*20*64*(10+1500)},
+		"decode of runs":          {decodeOperations(v4, 12800), weights(v4) + 4*64*512*(43*128+21*512+20*100) + 21*2*64*128*3200},
+		"prefill":                 {promptOperations(llama, 100), (weights(llama)-head(llama))*100 + head(llama) + 32*4*32*128*5050},
+		"prefill in a window":     {promptOperations(mistral, 4098) - promptOperations(mistral, 4097), weights(mistral) - head(mistral) + 32*4*32*128*4096},
+		"prefill of a latent":     {promptOperations(deepseek, 2) - promptOperations(deepseek, 1), weights(deepseek) - head(deepseek) + 61*2*128*(128+64+128)*2},
+		"prefill in chunks":       {promptOperations(scout, 8193) - promptOperations(scout, 8192), weights(scout) - head(scout) + 4*40*128*(36*1+12*8193)},
+	} {
+		if math.Abs(test.got/test.want-1) > 1e-9 {
+			t.Errorf("%s: %.9g operations, want %.9g", name, test.got, test.want)
+		}
+	}
+}
+
+// TestReachIsTheMeanOverTokens compares the closed form with a sum over the tokens of a prompt.
+func TestReachIsTheMeanOverTokens(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit, per := rapid.IntRange(0, 40).Draw(t, "limit"), rapid.IntRange(1, 4).Draw(t, "per")
+		s := span{limit: float64(limit), per: float64(per), chunked: rapid.Bool().Draw(t, "chunked")}
+		tokens := rapid.IntRange(1, 200).Draw(t, "tokens")
+		sum := 0
+		for i := range tokens {
+			seen := i + 1
+			if limit > 0 && s.chunked {
+				seen = i%limit + 1
+			} else if limit > 0 {
+				seen = min(seen, limit)
 			}
-			// The model counts a token at the end of a chunk, which looks at all of it; the profile one in the middle.
-			if m.Architecture.Attention.Chunked && n > int64(m.Architecture.Attention.SlidingWindow) {
-				continue
-			}
-			got, want = decodeOperations(p, float64(n)), m.DecodeFLOPs(n)
-			if math.Abs(got/want-1) > 0.002 {
-				t.Errorf("%s: %.6g operations for a token behind %d, the model says %.6g", m.Name, got, n, want)
-			}
+			sum += seen
+		}
+		if got, want := s.reach(float64(tokens)), float64(sum)/float64(tokens*per); math.Abs(got/want-1) > 1e-9 {
+			t.Fatalf("%+v, %d tokens: %g in the mean, want %g", s, tokens, got, want)
 		}
 	})
 }

@@ -95,6 +95,11 @@ func (s *instance) prompt(w Workload) float64 {
 	return soft(sum, host) + (chunks-1)*soft(slowest, host) + chunks*s.c[StepSeconds]
 }
 
+// host returns the host's work for a batch.
+func (s *instance) host(b *batch) float64 {
+	return (s.c[SequenceSeconds]*b.sequences + s.c[TokenSeconds]*b.prompt) / s.data
+}
+
 // decoding returns a batch in which so many sequences get a token each.
 func (w Workload) decoding(sequences float64) batch {
 	return batch{sequences: sequences, context: w.Input + w.Output/2}
@@ -108,16 +113,21 @@ func (s *instance) decode(w Workload, sequences float64) float64 {
 // step returns the time of a whole step. The stages of a pipeline each work on a share of the batch at the same time; for
 // the host every share is a step of its own. The engine prepares a step while the devices still work on the one before.
 func (s *instance) step(b batch) float64 {
-	n := s.stages
-	if n > 1 {
-		b = b.share(n)
+	devices, host := s.round(&b)
+	return s.stages * (soft(devices, host) + s.c[StepSeconds])
+}
+
+// round reduces a batch to the share that each stage works on at the same time, and returns the devices' and the host's
+// time for it.
+func (s *instance) round(b *batch) (devices, host float64) {
+	if s.stages > 1 {
+		*b = b.share(s.stages)
 	}
-	devices, _ := s.pass(b)
-	if n > 1 {
+	devices, _ = s.pass(*b)
+	if s.stages > 1 {
 		devices /= s.c[StageShare]
 	}
-	host := (s.c[SequenceSeconds]*b.sequences + s.c[TokenSeconds]*b.prompt) / s.data
-	return n * (soft(devices, host) + s.c[StepSeconds])
+	return devices, s.host(b)
 }
 
 // interleaved returns the mean time between two tokens of a request while the prompts of others are read: as many of its
@@ -127,13 +137,20 @@ func (s *instance) interleaved(w Workload, others, decode float64) float64 {
 	if tokens <= 0 {
 		return decode
 	}
-	room := max(1, w.MaxBatchedTokens*s.data*s.stages-w.Concurrency)
-	chunk := min(room, max(w.Input, tokens/w.Output))
-	b := w.decoding(w.Concurrency)
-	b.prompt, b.length, b.finished = chunk, w.Input, chunk/w.Input
-	mixed := s.step(b)
+	chunk := s.chunk(&w, tokens)
 	steps := tokens / chunk
-	return (steps*mixed + max(0, w.Output-steps)*decode) / w.Output
+	return (steps*s.step(w.mixed(chunk)) + max(0, w.Output-steps)*decode) / w.Output
+}
+
+// chunk returns how many of so many tokens of prompts one step carries.
+func (s *instance) chunk(w *Workload, tokens float64) float64 {
+	room := max(1, w.MaxBatchedTokens*s.data*s.stages-w.Concurrency)
+	return min(room, max(w.Input, tokens/w.Output))
+}
+
+// mixed returns a batch in which all running sequences get a token, with a chunk of prompts.
+func (w *Workload) mixed(chunk float64) batch {
+	return batch{sequences: w.Concurrency, context: w.Input + w.Output/2, prompt: chunk, length: w.Input, finished: chunk / w.Input}
 }
 
 // throughput returns output tokens per second. A bounded number of requests runs in waves, the last one smaller.

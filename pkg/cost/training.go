@@ -72,22 +72,7 @@ func (t *Training) Operations() float64 {
 }
 
 // Step is the time of an optimizer step in seconds with given constants.
-func (t *Training) Step(c *Constants) float64 {
-	d := t.Strategy.degrees()
-	replicas, context := float64(max(1, t.Replicas)), float64(max(1, t.Context))
-	micro := max(1, t.MicroBatch)
-	count := max(1, t.Batch/(replicas*micro))
-	tokens := micro * t.Sequence / context
-	s := newStepper(t.Profile, t.Device, c, d)
-	compute := t.passes() * t.forward() * tokens / (d.ranks * d.stages * t.Device.peak[bits16] * c[TrainingShare])
-	whole := t.Profile.whole()
-	collect := t.passes() * (t.Profile.layers*s.collect(tokens/d.data) + whole.mixture*s.exchange(tokens)) / d.stages
-	pass := compute + collect + t.passes()*t.circulate(tokens, context, d)
-	if d.stages > 1 {
-		pass += 2 * (c[TransferSeconds] + tokens*t.Profile.hidden*2/d.tensor/t.network())
-	}
-	return (count+d.stages-1)*pass + t.reduce(replicas*context, d) + c[StepSeconds]
-}
+func (t *Training) Step(c *Constants) float64 { return t.Break(c).Step }
 
 // circulate returns the time to pass the keys and values of a pass's tokens on to all other context ranks, in 16 bits,
 // without overlap with computing.

@@ -11,7 +11,7 @@ var deepSpeed = Engine{
 	Name:        v1alpha1.EngineDeepSpeed,
 	Parallelism: Parallelism{TrainsExperts: true, Context: &Context{Pieces: 1, ByHeads: true}},
 	Stages: Stages{
-		Cuts: CutUniform, Without: []Trait{TraitEncoder}, Shardings: []v1alpha1.TrainingSharding{"", "None", "ZeRO1"},
+		Cuts: CutUniform, Without: []trait{withEncoder}, Shardings: []v1alpha1.TrainingSharding{"", "None", "ZeRO1"},
 	},
 	Ranks:     Ranks{Order: "tp-dp-pp", Experts: Experts{Over: []string{"dp"}}},
 	Memory:    sharingOverContext,

@@ -8,7 +8,7 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 var jax = Engine{
 	Name:        v1alpha1.EngineJAX,
 	Parallelism: Parallelism{Context: &Context{Pieces: 2}},
-	Stages:      Stages{Cuts: CutEven, Without: []Trait{TraitEncoder}, MicroBatches: MultipleOfStages},
+	Stages:      Stages{Cuts: CutEven, Without: []trait{withEncoder}, MicroBatches: multipleOfStages},
 	Ranks:       Ranks{Order: "tp-cp-dp-pp", Experts: Experts{Over: []string{"tp", "cp", "dp"}}},
 	Memory:      program,
 	Launchers:   []string{"jax"},

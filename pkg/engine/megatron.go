@@ -10,7 +10,7 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 var megatron = Engine{
 	Name:        v1alpha1.EngineMegatron,
 	Parallelism: Parallelism{TrainsExperts: true, Context: &Context{Pieces: 2}},
-	Stages:      Stages{Cuts: CutEnds, Without: []Trait{TraitEncoder}},
+	Stages:      Stages{Cuts: CutEnds, Without: []trait{withEncoder}},
 	Ranks:       Ranks{Order: "tp-cp-ep-dp-pp", Experts: Experts{Over: []string{"cp", "dp"}}},
 	Memory:      sharingOverContext,
 	Launchers:   []string{"megatron"},

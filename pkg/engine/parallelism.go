@@ -113,7 +113,7 @@ func (e *Engine) RefusesPipeline(c *Case) *Refusal {
 	}
 	for _, t := range s.Without {
 		if t.has(a) {
-			return refuse(DegreePipeline, c.Stages, "%s has no pipelines of models with %s: leave it out or set it to 1", e.Name, t)
+			return refuse(DegreePipeline, c.Stages, "%s has no pipelines of models with %s: leave it out or set it to 1", e.Name, t.words)
 		}
 	}
 	if !s.Cuts.Possible(int(a.Layers), c.Stages) {
@@ -122,7 +122,7 @@ func (e *Engine) RefusesPipeline(c *Case) *Refusal {
 	if s.Shardings != nil && c.Training != nil && !slices.Contains(s.Shardings, c.Training.Sharding) {
 		return refuse(DegreePipeline, c.Stages, "%s has no pipelines with sharding %s: use %s", e.Name, c.Training.Sharding, s.Shardings[len(s.Shardings)-1])
 	}
-	if count := c.MicroBatches(); count > 0 && !s.MicroBatches.suit(count, c.Stages) {
+	if count := c.MicroBatches(); count > 0 && s.MicroBatches != nil && !s.MicroBatches(count, c.Stages) {
 		return refuse(DegreePipeline, c.Stages, "%s cannot run %d stages with %d micro-batches of a data rank in a step", e.Name, c.Stages, count)
 	}
 	return nil

@@ -14,7 +14,7 @@ var sglang = Engine{
 	Name:        v1alpha1.EngineSGLang,
 	Looked:      "0.5.10",
 	Parallelism: Parallelism{Instances: true, AttentionData: true},
-	Stages:      Stages{Cuts: CutAnywhere, Rest: RestLast, Without: []Trait{TraitEncoder}},
+	Stages:      Stages{Cuts: CutAnywhere, Rest: toLast, Without: []trait{withEncoder}},
 	Ranks: Ranks{
 		Order: "tp-dp-pp", TensorHoldsData: true, Experts: Experts{Over: []string{"tp", "cp", "dp"}, Strided: true},
 	},

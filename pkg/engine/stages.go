@@ -10,50 +10,25 @@ import (
 type Stages struct {
 	// Cuts are the splits that the engine can be told to make.
 	Cuts Cuts
-	// Rest says which stages get one more layer where the layers do not divide evenly and the engine is not told a split.
-	Rest Rest
+	// Rest returns the first of the stages that get one more layer where the layers do not divide evenly and the engine is
+	// not told a split; nil means the first stages.
+	Rest func(stages, rest int) int
 	// Without are traits of models that the engine has no pipelines for.
-	Without []Trait
+	Without []trait
 	// Shardings are the training shardings that the engine combines with pipelines; nil means all.
 	Shardings []v1alpha1.TrainingSharding
-	// MicroBatches says how many micro-batches of a step a number of stages needs.
-	MicroBatches MicroBatches
+	// MicroBatches says whether a number of micro-batches of a step suits a number of stages; nil means that all do.
+	MicroBatches func(count, stages int) bool
 }
 
-// Rest says which stages get one of the layers that are left over.
-type Rest int
+// toBeforeLast gives the layers that are left over to the stages before the last one, which has the head, and toLast to the
+// last stages.
+func toBeforeLast(stages, rest int) int { return stages - 1 - rest }
+func toLast(stages, rest int) int       { return stages - rest }
 
-const (
-	// RestFirst gives them to the first stages.
-	RestFirst Rest = iota
-	// RestBeforeLast gives them to the stages before the last one, which has the head.
-	RestBeforeLast
-	// RestLast gives them to the last stages.
-	RestLast
-)
-
-// MicroBatches says which numbers of micro-batches of a step suit a number of stages.
-type MicroBatches int
-
-const (
-	// AnyMicroBatches takes every number.
-	AnyMicroBatches MicroBatches = iota
-	// MicroBatchPerStage needs at least one micro-batch for each stage.
-	MicroBatchPerStage
-	// MultipleOfStages needs a multiple of the number of stages.
-	MultipleOfStages
-)
-
-func (m MicroBatches) suit(count, stages int) bool {
-	switch m {
-	case MicroBatchPerStage:
-		return count >= stages
-	case MultipleOfStages:
-		return count%stages == 0
-	default:
-		return true
-	}
-}
+// onePerStage asks for at least one micro-batch for each stage, multipleOfStages for a multiple of the number of stages.
+func onePerStage(count, stages int) bool      { return count >= stages }
+func multipleOfStages(count, stages int) bool { return count%stages == 0 }
 
 // Split returns the number of layers that the engine gives to each stage by default. Where it must be told, it returns
 // the split that it takes with the smallest largest stage; nil unless 1 <= stages <= layers.
@@ -67,11 +42,8 @@ func (s *Stages) Split(layers, stages int) []int {
 		return splitEnds(layers, stages)
 	}
 	first := 0
-	switch s.Rest {
-	case RestBeforeLast:
-		first = stages - 1 - rest
-	case RestLast:
-		first = stages - rest
+	if s.Rest != nil {
+		first = s.Rest(stages, rest)
 	}
 	for i := range rest {
 		split[first+i]++
@@ -139,7 +111,7 @@ func (c Cuts) Each(layers, stages int, visit func(ends []int) bool) {
 	case c == CutEnds:
 		eachEnds(layers, stages, visit)
 	case c == CutUniform, c == CutEven:
-		visit(endsFrom((&Stages{Rest: RestFirst}).Split(layers, stages)))
+		visit(endsFrom(new(Stages).Split(layers, stages)))
 	}
 }
 

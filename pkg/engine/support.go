@@ -17,7 +17,7 @@ type Support struct {
 	// Precisions are the formats that weights are stored in.
 	Precisions []v1alpha1.Precision
 	// Without are traits that a model must not have.
-	Without []Trait
+	Without []trait
 	// Source names where the support is documented.
 	Source string
 }
@@ -59,40 +59,19 @@ func (s *Support) refuses(on Device, weights v1alpha1.Precision, model *v1alpha1
 	}
 	for _, t := range s.Without {
 		if t.has(model) {
-			return fmt.Sprintf("it runs no models with %s there: use another engine", t)
+			return fmt.Sprintf("it runs no models with %s there: use another engine", t.words)
 		}
 	}
 	return ""
 }
 
-// Trait is a property of models that decides which engines run them, in words that follow "models with".
-type Trait string
-
-// The traits.
-const (
-	TraitEncoder   Trait = "an encoder"
-	TraitTied      Trait = "one table for embedding and head"
-	TraitExperts   Trait = "experts"
-	TraitLatent    Trait = "a latent cache"
-	TraitCompress  Trait = "compressed attention"
-	TraitRecurrent Trait = "recurrent layers"
-)
-
-// has says whether a model has the trait.
-func (t Trait) has(a *v1alpha1.Architecture) bool {
-	switch t {
-	case TraitEncoder:
-		return a.Encoder != nil
-	case TraitTied:
-		return a.TiedEmbeddings
-	case TraitExperts:
-		return a.MoE != nil
-	case TraitLatent:
-		return a.Attention.MLA != nil
-	case TraitCompress:
-		return a.Attention.Compressed != nil
-	case TraitRecurrent:
-		return a.Recurrent != nil
-	}
-	return false
+// trait is a property of models that decides which engines run them, in words that follow "models with".
+type trait struct {
+	words string
+	has   func(*v1alpha1.Architecture) bool
 }
+
+var (
+	withEncoder = trait{"an encoder", func(a *v1alpha1.Architecture) bool { return a.Encoder != nil }}
+	withTied    = trait{"one table for embedding and head", func(a *v1alpha1.Architecture) bool { return a.TiedEmbeddings }}
+)

@@ -14,7 +14,7 @@ var tensorRTLLM = Engine{
 	Looked:      "1.2.0rc6",
 	Support:     []Support{{Vendors: []string{"nvidia"}, Source: "https://nvidia.github.io/TensorRT-LLM/reference/support-matrix.html"}},
 	Parallelism: Parallelism{Instances: true, AttentionData: true, AllAttentionData: true},
-	Stages:      Stages{Cuts: CutAnywhere, Rest: RestFirst, Without: []Trait{TraitEncoder}},
+	Stages:      Stages{Cuts: CutAnywhere, Without: []trait{withEncoder}},
 	Ranks:       Ranks{Order: "tp-dp-cp-pp", TensorHoldsData: true, Experts: Experts{Over: []string{"tp", "dp"}}},
 	Memory: Memory{
 		Rule: OfFree, Permille: 900, Block: 32, Sampler: 600, Batches: []Batches{{Serving: Batch{8192, 2048}}},

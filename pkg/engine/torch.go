@@ -10,7 +10,7 @@ var torch = Engine{
 	Name:        v1alpha1.EngineTorch,
 	Words:       []string{"pytorch", "torchtitan"},
 	Parallelism: Parallelism{Context: &Context{Pieces: 2, ByTensor: true}},
-	Stages:      Stages{Cuts: CutAnywhere, Without: []Trait{TraitEncoder, TraitTied}, MicroBatches: MicroBatchPerStage},
+	Stages:      Stages{Cuts: CutAnywhere, Without: []trait{withEncoder, withTied}, MicroBatches: onePerStage},
 	Ranks:       Ranks{Order: "tp-cp-dp-pp", Experts: Experts{Over: []string{"tp", "cp", "dp"}}},
 	Memory:      sharingOverContext,
 	Launchers:   []string{"env", "torchrun"},

@@ -14,7 +14,7 @@ var vllm = Engine{
 	Parallelism: Parallelism{
 		Instances: true, AttentionData: true, DecodeContext: true, Context: &Context{},
 	},
-	Stages: Stages{Cuts: CutAnywhere, Rest: RestBeforeLast, Without: []Trait{TraitEncoder}},
+	Stages: Stages{Cuts: CutAnywhere, Rest: toBeforeLast, Without: []trait{withEncoder}},
 	Ranks:  Ranks{Order: "tp-pp-dp", Experts: Experts{Over: []string{"tp", "cp", "dp"}, Whole: true}},
 	Memory: Memory{
 		Rule: OfTotal, Permille: 900, Block: 16, Lookahead: true, PadsExperts: true,

@@ -81,8 +81,8 @@ func (s *Serving) answer(p *place) *Answer {
 // times fills in the times in milliseconds and the tokens per second of all copies.
 func (a *Answer) times(e *cost.Estimate, copies float64) {
 	const millis = 1e3
-	ttft, tpot, rate := rounded(e.TTFT.Value*millis), rounded(e.TPOT.Value*millis), rounded(e.OutputTokensPerSecond.Value*copies)
-	a.TTFTMillis, a.TPOTMillis, a.OutputTokensPerSecond = &ttft, &tpot, &rate
+	a.TTFTMillis, a.TPOTMillis = figure(e.TTFT.Value*millis), figure(e.TPOT.Value*millis)
+	a.OutputTokensPerSecond = figure(e.OutputTokensPerSecond.Value * copies)
 	a.Ranges = &Ranges{
 		TTFTMillis: rangeOf(e.TTFT, millis), TPOTMillis: rangeOf(e.TPOT, millis), OutputTokensPerSecond: rangeOf(e.OutputTokensPerSecond, copies),
 	}

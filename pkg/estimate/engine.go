@@ -2,12 +2,14 @@ package estimate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/engine"
+	"github.com/rankwright/rankwright/pkg/memory"
 )
 
 // Engine is an engine with the constants of its speed, which depend on its version.
@@ -29,9 +31,7 @@ var precisionWords = map[string]v1alpha1.Precision{
 }
 
 // Precisions are the formats that weights may be stored in.
-var Precisions = []v1alpha1.Precision{
-	v1alpha1.FP32, v1alpha1.FP16, v1alpha1.BF16, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4, v1alpha1.NVFP4,
-}
+var Precisions = memory.Stored
 
 // FindPrecision reads a stored precision in any case. FP4, which is a rate that two formats compute at, is taken for
 // NVFP4.
@@ -43,10 +43,8 @@ func FindPrecision(word string) (v1alpha1.Precision, error) {
 	if p, ok := precisionWords[upper]; ok {
 		return p, nil
 	}
-	for _, p := range Precisions {
-		if string(p) == upper {
-			return p, nil
-		}
+	if p := v1alpha1.Precision(upper); slices.Contains(Precisions, p) {
+		return p, nil
 	}
 	return "", fmt.Errorf("precision %q is not stored by any checkpoint: use one of %v", words.Echo(word), Precisions)
 }

@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -62,14 +63,24 @@ const (
 	maxNetworkGbps = 1e6
 )
 
-func (s *Serving) normal() error {
-	if s.Replicas == 0 {
-		s.Replicas = 1
+// bound is the range of a number that a caller gives.
+type bound struct {
+	name             string
+	value, low, high int64
+}
+
+func withinBounds(list []bound) error {
+	for _, b := range list {
+		if b.value < b.low || b.value > b.high {
+			return fmt.Errorf("%s %d: set it to a number from %d to %d", b.name, b.value, b.low, b.high)
+		}
 	}
-	for _, f := range [...]struct {
-		name              string
-		value, low, limit int64
-	}{
+	return nil
+}
+
+func (s *Serving) normal() error {
+	s.Replicas = cmp.Or(s.Replicas, 1)
+	if err := withinBounds([]bound{
 		{"isl", s.Input, 1, maxTokens},
 		{"osl", s.Output, 1, maxTokens},
 		{"concurrency", s.Concurrency, 0, maxConcurrency},
@@ -77,10 +88,8 @@ func (s *Serving) normal() error {
 		{"max-batched-tokens", s.MaxBatchedTokens, 0, maxTokens},
 		{"max-sequences", s.MaxSequences, 0, 1 << 20},
 		{"replicas", int64(s.Replicas), 1, maxReplicas},
-	} {
-		if f.value < f.low || f.value > f.limit {
-			return fmt.Errorf("%s %d: set it to a number from %d to %d", f.name, f.value, f.low, f.limit)
-		}
+	}); err != nil {
+		return err
 	}
 	if !(s.MaxTPOT >= 0 && s.MaxTPOT < 1e6) { // the negated form refuses NaN too
 		return fmt.Errorf("max-tpot %g s: set it to a positive time, or 0 for none", s.MaxTPOT)
@@ -117,18 +126,14 @@ func (d Deployment) placed(training *v1alpha1.TrainingWorkload) (*place, error) 
 	}
 	stored := cost.Stored(p.Model, p.Weights, p.KV)
 	p.KV = stored.Cache
-	if p.NetworkGbps == 0 {
-		p.NetworkGbps = DefaultNetworkGbps
-	}
+	p.NetworkGbps = cmp.Or(p.NetworkGbps, DefaultNetworkGbps)
 	if !(p.NetworkGbps > 0 && p.NetworkGbps <= maxNetworkGbps) {
 		return nil, fmt.Errorf("network-gbps %g: set it to a positive rate up to %g", p.NetworkGbps, maxNetworkGbps)
 	}
 	if p.DevicesPerNode < 0 || p.DevicesPerNode > maxDegree {
 		return nil, fmt.Errorf("devices-per-node %d: set it to a number from 1 to %d", p.DevicesPerNode, maxDegree)
 	}
-	if p.DevicesPerNode == 0 {
-		p.DevicesPerNode = p.Product.DevicesPerNode
-	}
+	p.DevicesPerNode = cmp.Or(p.DevicesPerNode, p.Product.DevicesPerNode)
 	var err error
 	if p.Degrees, err = p.Degrees.normal(); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -66,30 +67,17 @@ var others = map[v1alpha1.TrainingMethod]string{
 
 func (t *Training) normal() error {
 	w := &t.Workload
-	if t.Replicas == 0 {
-		t.Replicas = 1
-	}
-	if w.MicroBatch == 0 {
-		w.MicroBatch = 1
-	}
-	if t.Weights == "" {
-		t.Weights = v1alpha1.BF16
-	}
+	t.Replicas, w.MicroBatch, t.Weights = cmp.Or(t.Replicas, 1), cmp.Or(w.MicroBatch, 1), cmp.Or(t.Weights, v1alpha1.BF16)
 	if t.Degrees.AttentionData > 1 {
 		return fmt.Errorf("dp %d: training has data ranks and no attention data groups: leave it at 1", t.Degrees.AttentionData)
 	}
-	for _, f := range [...]struct {
-		name              string
-		value, low, limit int64
-	}{
+	if err := withinBounds([]bound{
 		{"data", int64(t.Replicas), 1, maxReplicas},
 		{"sequence", int64(w.SequenceLength), 1, maxTokens},
 		{"global-batch", int64(w.GlobalBatch), 1, 1 << 20},
 		{"micro-batch", int64(w.MicroBatch), 1, 1 << 16},
-	} {
-		if f.value < f.low || f.value > f.limit {
-			return fmt.Errorf("%s %d: set it to a number from %d to %d", f.name, f.value, f.low, f.limit)
-		}
+	}); err != nil {
+		return err
 	}
 	if pass := int64(w.MicroBatch) * int64(t.Replicas); int64(w.GlobalBatch)%pass != 0 {
 		return fmt.Errorf("global-batch %d: %d data ranks take %d sequences each at a time: use a multiple of %d", w.GlobalBatch, t.Replicas, w.MicroBatch, pass)

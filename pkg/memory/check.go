@@ -12,8 +12,8 @@ import (
 // maxDegree bounds the product of all degrees: more ranks than any instance has.
 const maxDegree = 1 << 20
 
-// stored are the formats that weights and caches are stored in. FP4 is only a rate of computing.
-var stored = []v1alpha1.Precision{
+// Stored are the formats that weights and caches are stored in. FP4 is only a rate of computing.
+var Stored = []v1alpha1.Precision{
 	v1alpha1.FP32, v1alpha1.FP16, v1alpha1.BF16, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4, v1alpha1.NVFP4,
 }
 
@@ -38,8 +38,8 @@ func (s *Setup) normal() error {
 		field string
 		value v1alpha1.Precision
 	}{{"weights", s.Weights}, {"kv", s.KV}} {
-		if !slices.Contains(stored, p.value) {
-			return fmt.Errorf("%s %q is not a stored precision: use one of %v", p.field, p.value, stored)
+		if !slices.Contains(Stored, p.value) {
+			return fmt.Errorf("%s %q is not a stored precision: use one of %v", p.field, p.value, Stored)
 		}
 	}
 	if s.Training != nil {
@@ -138,20 +138,26 @@ func (in *Inference) normal(m *engine.Memory, d Device) error {
 	fill(&in.Utilization, m.Permille)
 	fill(&in.BlockTokens, m.Block)
 	fill(&in.Sequences, 1)
-	for _, f := range [...]struct {
-		field string
-		value int64
-		most  int64
-	}{
-		{"maxModelLen", in.MaxModelLen, maxTokens},
-		{"sequences", in.Sequences, maxSequences},
-		{"batchedTokens", in.BatchedTokens, maxTokens},
-		{"batchedSequences", in.BatchedSequences, maxSequences},
-		{"utilization", in.Utilization, 1000},
-		{"blockTokens", in.BlockTokens, 4096},
-	} {
-		if f.value < 1 || f.value > f.most {
-			return fmt.Errorf("inference.%s %d is out of range: use 1 to %d", f.field, f.value, f.most)
+	return inBounds([]bound{
+		{"inference.maxModelLen", in.MaxModelLen, 1, maxTokens},
+		{"inference.sequences", in.Sequences, 1, maxSequences},
+		{"inference.batchedTokens", in.BatchedTokens, 1, maxTokens},
+		{"inference.batchedSequences", in.BatchedSequences, 1, maxSequences},
+		{"inference.utilization", in.Utilization, 1, 1000},
+		{"inference.blockTokens", in.BlockTokens, 1, 4096},
+	})
+}
+
+// bound is the range of a field.
+type bound struct {
+	field            string
+	value, low, high int64
+}
+
+func inBounds(list []bound) error {
+	for _, b := range list {
+		if b.value < b.low || b.value > b.high {
+			return fmt.Errorf("%s %d is out of range: use %d to %d", b.field, b.value, b.low, b.high)
 		}
 	}
 	return nil
@@ -165,13 +171,12 @@ func fill(field *int64, value int64) {
 
 // Check returns an error for a device with impossible numbers; it names the field, its value and what to set.
 func (d Device) Check() error {
-	for _, f := range []struct {
-		field string
-		value int64
-	}{{"totalBytes", d.TotalBytes}, {"visibleBytes", d.VisibleBytes}, {"othersBytes", d.OthersBytes}} {
-		if f.value < 0 || f.value > maxBytes {
-			return fmt.Errorf("device.%s %d is out of range: use 0 to %d bytes", f.field, f.value, int64(maxBytes))
-		}
+	if err := inBounds([]bound{
+		{"device.totalBytes", d.TotalBytes, 0, maxBytes},
+		{"device.visibleBytes", d.VisibleBytes, 0, maxBytes},
+		{"device.othersBytes", d.OthersBytes, 0, maxBytes},
+	}); err != nil {
+		return err
 	}
 	if d.TotalBytes == 0 && d.VisibleBytes == 0 {
 		return errors.New("device.totalBytes is missing: set the memory that the driver reports")

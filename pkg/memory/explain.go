@@ -85,7 +85,11 @@ func (g group) bytes() int64 { return times(int64(g.count), g.each) }
 
 func (f *Footprint) explainWeights(first, end int) []Line {
 	var lines []Line
-	s, suffix := &f.setup, f.training.suffix()
+	s := &f.setup
+	var suffix, expertSuffix string
+	if t := f.training; t != nil {
+		suffix, expertSuffix = t.suffix(t.weightRanks), t.suffix(t.expertRanks())
+	}
 	note := fmt.Sprintf("in %s", s.Weights)
 	if s.Layout.Tensor > 1 {
 		note += fmt.Sprintf(", what %d tensor ranks repeat included", s.Layout.Tensor)
@@ -95,11 +99,12 @@ func (f *Footprint) explainWeights(first, end int) []Line {
 		lines = append(lines, Line{"weights", g.String(), g.bytes(), fmt.Sprintf("%d layers × %d B%s", g.count, w.layer(g.first), suffix), note})
 	}
 	for _, g := range groups(f.experts, first, end) {
-		lines = append(lines, Line{"weights", "experts of " + g.String(), g.bytes(), fmt.Sprintf("%d layers × (%s)%s", g.count, w.formula(g.first), f.training.expertSuffix()), w.note()})
+		lines = append(lines, Line{"weights", "experts of " + g.String(), g.bytes(), fmt.Sprintf("%d layers × (%s)%s", g.count, w.formula(g.first), expertSuffix), w.note()})
 	}
-	ends := f.ends(first, end == f.layers)
-	for i, name := range f.endNames(first, end == f.layers) {
-		lines = append(lines, Line{"weights", name.name, ends.list[i], f.table(name.bytes, name.rows) + suffix, ""})
+	for _, e := range f.ends(first == 0, end == f.layers) {
+		if e.name != "" {
+			lines = append(lines, Line{"weights", e.name, e.held, f.table(e.whole, e.table) + suffix, ""})
+		}
 	}
 	if t := f.training; t != nil && t.method.adapter != nil {
 		sum := f.trained[end] - f.trained[first]
@@ -130,27 +135,6 @@ func (w *weights) note() string {
 		return fmt.Sprintf("the kernel pads hidden %d to %d", w.model.Architecture.HiddenSize, e.hidden)
 	}
 	return ""
-}
-
-// endName names an end weight with its bytes for one copy; rows is set for a table.
-type endName struct {
-	name  string
-	bytes int64
-	rows  bool
-}
-
-func (f *Footprint) endNames(first int, last bool) []endName {
-	var names []endName
-	if first == 0 {
-		names = append(names, endName{"embedding", f.embedding, true})
-	}
-	if last {
-		names = append(names, endName{"final norm", f.norm, false})
-		if first > 0 || !f.tied() {
-			names = append(names, endName{"head", f.head, true})
-		}
-	}
-	return names
 }
 
 func (f *Footprint) table(bytes int64, rows bool) string {

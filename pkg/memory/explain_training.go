@@ -2,25 +2,14 @@ package memory
 
 import "fmt"
 
-// suffix writes how weights are multiplied and shared in training; empty in inference.
-func (t *training) suffix() string {
-	if t == nil {
-		return ""
-	}
-	return fmt.Sprintf(" × %d models / %d ranks", t.method.models, t.weightRanks)
-}
-
-// expertSuffix is suffix for routed experts.
-func (t *training) expertSuffix() string {
-	if t == nil {
-		return ""
-	}
-	return fmt.Sprintf(" × %d models / %d ranks", t.method.models, beside(t.weightRanks, t.states.expert))
+// suffix writes how weights are multiplied and shared in training.
+func (t *training) suffix(ranks int64) string {
+	return fmt.Sprintf(" × %d models / %d ranks", t.method.models, ranks)
 }
 
 // explain returns the arithmetic of gradients, optimizer and activations.
 func (t *training) explain(f *Footprint, u Use, first, end int) []Line {
-	tables := f.ends(first, end == f.layers).tables
+	tables := f.quick.tables[f.at(first, end)]
 	layers, table := f.trained[end]-f.trained[first], t.table(f)
 	count := fmt.Sprintf("(%d in layers + %d tables × %d) parameters", layers, tables, table)
 	experts := f.trainedExperts[end] - f.trainedExperts[first]

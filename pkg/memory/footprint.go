@@ -139,7 +139,7 @@ const (
 func (f *Footprint) layer(w *weights, layer int) amounts {
 	held := w.layer(layer)
 	if t := f.training; t != nil {
-		return amounts{inWeights: t.held(held), inKept: t.kept, inTrained: t.trained(w, layer)}
+		return amounts{inWeights: t.held(held, t.weightRanks), inKept: t.kept, inTrained: t.trained(w, layer).rest}
 	}
 	c := f.caching()
 	sequence, step := c.kept(layer)
@@ -151,13 +151,10 @@ func (f *Footprint) layer(w *weights, layer int) amounts {
 func (f *Footprint) routed(w *weights, of form) amounts {
 	held := w.shareOf(of.experts)
 	if t := f.training; t != nil {
-		return amounts{inWeights: t.heldExperts(held), inTrained: t.trainedExperts(w, of.layer)}
+		return amounts{inWeights: t.held(held, t.expertRanks()), inTrained: t.trained(w, of.layer).experts}
 	}
 	return amounts{inWeights: held}
 }
-
-// tied says whether embedding and head are one table, which a single stage holds once.
-func (f *Footprint) tied() bool { return f.setup.Model.Architecture.TiedEmbeddings }
 
 // Layers returns the number of layers of the model.
 func (f *Footprint) Layers() int { return f.layers }
@@ -195,45 +192,41 @@ func (f *Footprint) Use(first, end int) Use {
 		Cache:   bounded(times(f.sequences(), f.sequenceBytes(first, end)) + f.step[end] - f.step[first]),
 		Engine:  f.engine, Communication: f.communication,
 	}
-	last := end == f.layers
-	ends := f.ends(first, last)
-	for _, e := range ends.list[:ends.n] {
-		u.Weights += e
-	}
+	at := f.at(first, end)
+	u.Weights += f.quick.weights[at]
 	if f.training == nil {
-		u.Activations = f.activations.stage(last)
+		u.Activations = f.quick.activations[at]
 		return u
 	}
-	f.training.use(&u, f, first, end, ends.tables)
+	f.training.use(&u, f, first, end)
 	return u
 }
 
-// endWeights are the weights that a stage has only because it is the first or the last one.
-type endWeights struct {
-	list   [3]int64
-	n      int
-	tables int64 // embedding and head tables among them
+// endWeight is what a stage holds only because it is the first or the last one: the bytes of one copy, and what a device
+// keeps of them.
+type endWeight struct {
+	name        string
+	whole, held int64
+	table       bool // of embedding or head
 }
 
-func (f *Footprint) ends(first int, last bool) endWeights {
-	var e endWeights
-	add := func(bytes int64) {
-		if f.training != nil {
-			bytes = f.training.held(bytes)
-		}
-		e.list[e.n] = bytes
-		e.n++
-	}
-	if first == 0 {
-		add(f.embedding)
-		e.tables++
+func (f *Footprint) ends(first, last bool) (list [3]endWeight) {
+	if first {
+		list[0] = f.end("embedding", f.embedding, true)
 	}
 	if last {
-		add(f.norm)
-		if first > 0 || !f.tied() {
-			add(f.head)
-			e.tables++
+		list[1] = f.end("final norm", f.norm, false)
+		if !first || !f.setup.Model.Architecture.TiedEmbeddings { // a single stage holds a shared table once
+			list[2] = f.end("head", f.head, true)
 		}
 	}
-	return e
+	return list
+}
+
+func (f *Footprint) end(name string, bytes int64, table bool) endWeight {
+	held := bytes
+	if t := f.training; t != nil {
+		held = t.held(bytes, t.weightRanks)
+	}
+	return endWeight{name, bytes, held, table}
 }

@@ -9,8 +9,8 @@ import (
 type quick struct {
 	sequences int64
 	rule      engine.Rule
-	// Indexed by the stage: between the ends, first, last, only.
-	weights, activations [4]int64
+	// Indexed by the stage: between the ends, first, last, only. Tables are the embedding and head tables among the weights.
+	weights, activations, tables [4]int64
 }
 
 // prepare computes what follows from layout and batches beside the sums.
@@ -31,14 +31,27 @@ func (f *Footprint) prepare() {
 
 // prepareEnds computes what the ends of the model add to a stage.
 func (f *Footprint) prepareEnds() {
-	for i := range f.quick.weights {
-		first, last := 1, i&2 != 0
-		if i&1 != 0 {
-			first = 0
+	for at := range f.quick.weights {
+		f.quick.weights[at], f.quick.tables[at] = 0, 0
+		for _, e := range f.ends(at&1 != 0, at&2 != 0) {
+			f.quick.weights[at] += e.held
+			if e.table {
+				f.quick.tables[at]++
+			}
 		}
-		ends := f.ends(first, last)
-		f.quick.weights[i] = ends.list[0] + ends.list[1] + ends.list[2]
 	}
+}
+
+// at returns the index of a run of layers in quick.
+func (f *Footprint) at(first, end int) int {
+	at := 0
+	if first == 0 {
+		at = 1
+	}
+	if end == f.layers {
+		at |= 2
+	}
+	return at
 }
 
 // Need returns what layers first to end-1 take of a device's Offer: they fit where it is not more. Need and Offer give
@@ -48,13 +61,7 @@ func (f *Footprint) Need(first, end int) int64 {
 	if f.setup.Inference == nil {
 		return bounded(f.Use(first, end).Total())
 	}
-	at := 0
-	if first == 0 {
-		at = 1
-	}
-	if end == f.layers {
-		at |= 2
-	}
+	at := f.at(first, end)
 	weights := f.weights[end] - f.weights[first] + f.experts[end] - f.experts[first] + f.quick.weights[at]
 	cache := bounded(times(f.quick.sequences, f.cache[end]-f.cache[first]) + f.step[end] - f.step[first])
 	running := f.quick.activations[at] + f.engine + f.communication

@@ -19,7 +19,7 @@ func anySetup(t *rapid.T) Setup {
 	}
 	degree := func(name string) int { return 1 << rapid.IntRange(0, 3).Draw(t, name) }
 	s := Setup{
-		Model: m, Engine: v1alpha1.Engine(rapid.SampledFrom(engine.Names()).Draw(t, "engine")), Weights: rapid.SampledFrom(stored).Draw(t, "weights"),
+		Model: m, Engine: v1alpha1.Engine(rapid.SampledFrom(engine.Names()).Draw(t, "engine")), Weights: rapid.SampledFrom(Stored).Draw(t, "weights"),
 		Layout: Layout{Tensor: degree("tensor"), AttentionData: degree("attentionData"), Context: degree("context")},
 		Inference: &Inference{
 			MaxModelLen: rapid.Int64Range(1, 1<<17).Draw(t, "length"), Sequences: rapid.Int64Range(1, 512).Draw(t, "sequences"),
@@ -54,7 +54,7 @@ func TestStagesAddUp(t *testing.T) {
 		}
 		a, b := f.Use(0, cut), f.Use(cut, f.Layers())
 		want := one.Weights
-		if f.tied() {
+		if f.setup.Model.Architecture.TiedEmbeddings {
 			want += f.head
 		}
 		if a.Weights+b.Weights != want || bounded(a.Cache+b.Cache) != one.Cache {
@@ -118,7 +118,7 @@ func FuzzNew(f *testing.F) {
 		}
 		d := Device{Vendor: "nvidia", TotalBytes: total, OthersBytes: others}
 		s := Setup{
-			Model: m, Engine: v1alpha1.Engine(engine.Names()[int(pick)%len(engine.Names())]), Weights: stored[int(pick)%len(stored)],
+			Model: m, Engine: v1alpha1.Engine(engine.Names()[int(pick)%len(engine.Names())]), Weights: Stored[int(pick)%len(Stored)],
 			Layout:    Layout{Tensor: tensor, Pipeline: pipeline, AttentionData: data, Expert: expert, DecodeContext: context},
 			Inference: &Inference{MaxModelLen: length, Sequences: sequences, BatchedTokens: tokens, BatchedSequences: batch, Utilization: permille},
 		}

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -55,10 +56,7 @@ type states struct {
 // trainable counts the parameters that a device trains: routed experts, and the rest.
 type trainable struct{ rest, experts int64 }
 
-func (s states) gradients(t trainable) int64 { return s.share(t, s.gradient, s.gradientRanks) }
-
-func (s states) optimizers(t trainable) int64 { return s.share(t, s.optimizer, s.optimizerRanks) }
-
+// share returns what a rank holds of trainable parameters of some bytes that some ranks share.
 func (s states) share(t trainable, bytes, ranks int64) int64 {
 	return bounded(ceil(times(t.rest, bytes), ranks) + ceil(times(t.experts, bytes), beside(ranks, s.expert)))
 }
@@ -100,11 +98,10 @@ func checkTraining(t *v1alpha1.TrainingWorkload) error {
 	if _, ok := shardings[t.Sharding]; !ok {
 		return fmt.Errorf("training.sharding %q is not known: use None, ZeRO1, ZeRO2, ZeRO3 or FSDP", t.Sharding)
 	}
-	if t.SequenceLength < 1 || t.SequenceLength > maxTokens {
-		return fmt.Errorf("training.sequenceLength %d is out of range: use 1 to %d", t.SequenceLength, maxTokens)
-	}
-	if t.GlobalBatch < 1 {
-		return fmt.Errorf("training.globalBatch %d is out of range: use at least 1", t.GlobalBatch)
+	if err := inBounds([]bound{
+		{"training.sequenceLength", int64(t.SequenceLength), 1, maxTokens}, {"training.globalBatch", int64(t.GlobalBatch), 1, math.MaxInt32},
+	}); err != nil {
+		return err
 	}
 	if t.MicroBatch < 0 || t.MicroBatch > t.GlobalBatch {
 		return fmt.Errorf("training.microBatch %d is out of range: use 1 to globalBatch %d", t.MicroBatch, t.GlobalBatch)
@@ -175,44 +172,29 @@ func ranks(shared bool, data int) int64 {
 	return 1
 }
 
-// held returns what a device keeps of weights of some bytes, for all models of the method.
-func (t *training) held(bytes int64) int64 { return ceil(times(bytes, t.method.models), t.weightRanks) }
+// held returns what a device keeps of weights of some bytes that some ranks share, for all models of the method.
+func (t *training) held(bytes, ranks int64) int64 { return ceil(times(bytes, t.method.models), ranks) }
 
-// heldExperts is held for routed experts.
-func (t *training) heldExperts(bytes int64) int64 {
-	return ceil(times(bytes, t.method.models), beside(t.weightRanks, t.states.expert))
-}
+// expertRanks returns how many ranks share the weights of the same routed experts.
+func (t *training) expertRanks() int64 { return beside(t.weightRanks, t.states.expert) }
 
-// trained counts the parameters of a layer that are trained on a device, without routed experts.
-func (t *training) trained(w *weights, layer int) int64 {
+// trained counts the parameters of a layer that are trained on a device: routed experts, and the rest.
+func (t *training) trained(w *weights, layer int) trainable {
 	if t.method.adapter != nil {
-		return t.method.adapter(*w, layer)
+		return trainable{rest: t.method.adapter(*w, layer)}
 	}
-	whole := w.in16Bits()
-	return times(t.method.trained, whole.layer(layer)/2)
-}
-
-// trainedExperts counts the parameters of a layer's routed experts that are trained on a device.
-func (t *training) trainedExperts(w *weights, layer int) int64 {
-	if t.method.adapter != nil {
-		return 0
-	}
-	whole := w.in16Bits()
-	return times(t.method.trained, whole.experts(layer)/2)
-}
-
-// in16Bits returns the same weights in 16 bits, from which parameters are counted.
-func (w *weights) in16Bits() weights {
 	whole := *w
-	whole.precision = v1alpha1.BF16
-	return whole
+	whole.precision = v1alpha1.BF16 // 16 bits, from which parameters are counted
+	return trainable{times(t.method.trained, whole.layer(layer)/2), times(t.method.trained, whole.experts(layer)/2)}
 }
 
-// use adds the components of training to a run of layers with so many embedding or head tables.
-func (t *training) use(u *Use, f *Footprint, first, end int, tables int64) {
-	sum := trainable{f.trained[end] - f.trained[first] + times(tables, t.table(f)), f.trainedExperts[end] - f.trainedExperts[first]}
+// use adds the components of training to a run of layers.
+func (t *training) use(u *Use, f *Footprint, first, end int) {
+	tables := times(f.quick.tables[f.at(first, end)], t.table(f))
+	sum := trainable{f.trained[end] - f.trained[first] + tables, f.trainedExperts[end] - f.trainedExperts[first]}
 	u.Weights += t.adapters(sum.rest)
-	u.Gradients, u.Optimizer = t.states.gradients(sum), t.states.optimizers(sum)
+	s := &t.states
+	u.Gradients, u.Optimizer = s.share(sum, s.gradient, s.gradientRanks), s.share(sum, s.optimizer, s.optimizerRanks)
 	u.Weights = bounded(u.Weights + t.gathered)
 	u.Activations = bounded(f.kept[end] - f.kept[first] + t.recomputed)
 	if end == f.layers {

@@ -80,6 +80,6 @@ func indexer(list []tensor, index *v1alpha1.Indexer, hidden, reads int64) []tens
 	return append(list,
 		tensor{indexQuery, 1, mul(heads, width), reads, replicated, 1},
 		tensor{indexKey, 1, width, hidden, replicated, 1},
-		vector(mul(heads, hidden)), // weights of the heads
-		vector(2*width))            // LayerNorm of the keys
+		tensor{plain, 1, heads, hidden, replicated, 1}, // weights of the heads
+		vector(2*width)) // LayerNorm of the keys
 }

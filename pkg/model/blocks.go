@@ -31,7 +31,7 @@ func mixture(list []tensor, a *v1alpha1.Architecture, moe *v1alpha1.MoE) []tenso
 	list = append(list,
 		tensor{expertIn, mul(experts, inputs(a)), width, hidden, byOutput, 1},
 		tensor{expertOut, experts, hidden, width, byInput, 1},
-		vector(mul(experts, hidden)))
+		tensor{router, 1, experts, hidden, replicated, 1})
 	if moe.RouterBias {
 		list = append(list, vector(experts))
 	}

@@ -1,36 +1,24 @@
 package model
 
-import "github.com/rankwright/rankwright/api/v1alpha1"
+import (
+	"math/bits"
 
-// fraction is num/den.
-type fraction struct{ num, den int64 }
-
-// bytesPer is the bytes of a weight, block scales included.
-var bytesPer = map[v1alpha1.Precision]fraction{
-	v1alpha1.FP32: {4, 1},
-	v1alpha1.FP16: {2, 1},
-	v1alpha1.BF16: {2, 1},
-	// One scale for each tensor, channel or block of 128x128 is below a thousandth and is left out.
-	v1alpha1.FP8:  {1, 1},
-	v1alpha1.INT8: {1, 1},
-	// 4 bits, with a 16-bit scale and a 4-bit zero point for each 128 weights (GPTQ and AWQ checkpoints): 4.15625 bits.
-	v1alpha1.INT4: {133, 256},
-	// 4 bits, with an 8-bit scale for each 32 weights (OCP Microscaling Formats 1.0): 4.25 bits.
-	v1alpha1.MXFP4: {17, 32},
-	// 4 bits, with an 8-bit scale for each 16 weights (NVIDIA's NVFP4): 4.5 bits.
-	v1alpha1.NVFP4: {9, 16},
-	// FP4 is a rate and not a storage format: it counts as the larger of the two formats that compute at it.
-	v1alpha1.FP4: {9, 16},
-}
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
 
 // BytesPer returns the bytes of a weight in a precision, block scales included, as the fraction num/den: 17/32 for MXFP4
 // (4.25 bits), 9/16 for NVFP4 (4.5 bits), 133/256 for INT4 (4.15625 bits). An unknown precision counts as 16 bits.
 func BytesPer(p v1alpha1.Precision) (num, den int64) {
-	f, ok := bytesPer[p]
+	f, ok := formats[p]
 	if !ok {
-		return 2, 1
+		f = sixteenBits
 	}
-	return f.num, f.den
+	num, den = f.bits, 8
+	if f.columns > 0 {
+		num, den = f.bits*f.columns+f.perBlock, 8*f.columns
+	}
+	common := bits.TrailingZeros64(uint64(num | den)) // den is a power of two
+	return num >> common, den >> common
 }
 
 // stored returns the bytes of some weights in a format, rounded up to whole bytes.
@@ -57,14 +45,7 @@ func (m *Model) WeightBytes(p v1alpha1.Precision) int64 {
 	if !m.Architecture.TiedEmbeddings {
 		sum = add(sum, m.HeadBytes(p))
 	}
-	layer := func(layer int) int64 { return layerBytes(&m.Architecture, layer, 1, &l) }
-	if l.published == nil {
-		return add(sum, m.overLayers(layer))
-	}
-	for i := range int(min(m.Architecture.Layers, maxLayers)) {
-		sum = add(sum, layer(i))
-	}
-	return sum
+	return add(sum, m.overLayers(p, func(layer int) int64 { return m.layerBytes(layer, 1, &l) }))
 }
 
 // LayerWeightBytes returns the bytes of a layer stored in p; 0 where there is no such layer.
@@ -73,13 +54,13 @@ func (m *Model) LayerWeightBytes(layer int, p v1alpha1.Precision) int64 {
 }
 
 // layerBytes returns the bytes of a layer that each tensor rank stores.
-func layerBytes(a *v1alpha1.Architecture, layer, tensor int, l *layout) int64 {
+func (m *Model) layerBytes(layer, ranks int, l *layout) int64 {
 	var sum int64
 	var buffer tensorBuffer
-	list := layerTensors(a, layer, &buffer)
+	list := layerTensors(&m.Architecture, layer, &buffer)
 	for i := range list {
 		t := &list[i]
-		out, in := t.perRank(tensor)
+		out, in := t.perRank(ranks)
 		sum = add(sum, l.of(t.module, layer).bytes(t.count, out, in))
 	}
 	return sum

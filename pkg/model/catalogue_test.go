@@ -30,7 +30,7 @@ func TestCatalogueAgreesWithPublishedCounts(t *testing.T) {
 		if !sources.MatchString(e.Source) {
 			t.Errorf("%s: source %q: name those that the head of the file explains", e.Name, e.Source)
 		}
-		if _, ok := bytesPer[e.Native]; !ok || e.Architecture.MaxContext == 0 || len(e.IDs) == 0 {
+		if _, ok := formats[e.Native]; !ok || e.Architecture.MaxContext == 0 || len(e.IDs) == 0 {
 			t.Errorf("%s: native %q, context %d, ids %v: the entry is not complete", e.Name, e.Native, e.Architecture.MaxContext, e.IDs)
 		}
 	}

@@ -51,7 +51,7 @@ func compressedFormat(weights map[string]any, style string) (v1alpha1.Precision,
 	bits := bound64(weights, "num_bits", 8, 2, 16)
 	if bits == 4 && text(weights, "type") == "float" {
 		if style == "mxfp4-pack-quantized" || bound64(weights, "group_size", 16, 1, maxWidth) == 32 {
-			return v1alpha1.MXFP4, *layoutFormats[v1alpha1.MXFP4]
+			return v1alpha1.MXFP4, *formats[v1alpha1.MXFP4]
 		}
 		return v1alpha1.NVFP4, format{bits: 4, rows: 1, columns: 16, perBlock: 8, perMatrix: 8}
 	}

@@ -19,7 +19,7 @@ func compressedAttention(list []tensor, a *v1alpha1.Architecture, c *v1alpha1.Co
 		tensor{outputDown, 1, mul(groups, low), mul(heads, width) / max(1, groups), byOutput, low},
 		tensor{output, 1, hidden, mul(groups, low), byInput, low},
 		headVector(heads, 1))
-	list = append(list, streams(hidden, int64(c.Streams))...)
+	list = streams(list, hidden, int64(c.Streams))
 	ratio := ratio(a, layer)
 	if ratio <= 0 {
 		return list
@@ -31,7 +31,7 @@ func compressedAttention(list []tensor, a *v1alpha1.Architecture, c *v1alpha1.Co
 	index := &c.Indexer
 	list = append(list,
 		tensor{indexQuery, 1, mul(int64(index.Heads), int64(index.HeadDim)), rank, replicated, 1},
-		vector(mul(int64(index.Heads), hidden)))
+		tensor{plain, 1, int64(index.Heads), hidden, replicated, 1})
 	return compressor(list, hidden, int64(index.HeadDim), ratio)
 }
 
@@ -43,13 +43,13 @@ func compressor(list []tensor, hidden, width, ratio int64) []tensor {
 	return append(list, tensor{plain, 2, width, hidden, replicated, 1}, vector(add(mul(ratio, width), width)))
 }
 
-// streams are the weights that mix the streams of the residual, before and after attention and the feed-forward block.
-func streams(hidden, n int64) []tensor {
+// streams lists the weights that mix the streams of the residual, before and after attention and the feed-forward block.
+func streams(list []tensor, hidden, n int64) []tensor {
 	if n <= 0 {
-		return nil
+		return list
 	}
 	mix := mul(n+2, n)
-	return []tensor{vector(mul(2, add(mul(mix, mul(n, hidden)), mix+3)))}
+	return append(list, tensor{plain, 2, mix, mul(n, hidden), replicated, 1}, vector(mul(2, mix+3)))
 }
 
 // compressedValues returns the number of values that a sequence of some tokens caches in a layer: the values of the

@@ -46,10 +46,7 @@ func fromConfig(name string, config []byte) (*Model, error) {
 		return nil, err
 	}
 	m.Assumptions = f.assumptions
-	if err := m.validate(); err != nil {
-		return nil, err
-	}
-	return m, nil
+	return m.checked()
 }
 
 // parseFields reads the object; the language model's fields of a multimodal one (text_config) hide those around it.

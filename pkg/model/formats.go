@@ -43,8 +43,10 @@ func (f *format) bytes(count, out, in int64) int64 {
 }
 
 // formats are the formats as engines apply them to a checkpoint in 16 bits, and as they are published where nothing more
-// is known. The sources are at bytesPer. Both leave out scales for each tensor or channel.
-var formats = map[v1alpha1.Precision]format{
+// is known. Both leave out scales for each tensor or channel. INT4 has a 16-bit scale and a 4-bit zero point for each 128
+// weights (GPTQ and AWQ checkpoints), MXFP4 an 8-bit scale for each 32 (OCP Microscaling Formats 1.0), NVFP4 one for each
+// 16. FP4 is a rate and not a storage format: it counts as the larger of the two formats that compute at it.
+var formats = map[v1alpha1.Precision]*format{
 	v1alpha1.FP32:  {bits: 32, simple: true},
 	v1alpha1.FP16:  {bits: 16, simple: true},
 	v1alpha1.BF16:  {bits: 16, simple: true},
@@ -56,16 +58,7 @@ var formats = map[v1alpha1.Precision]format{
 	v1alpha1.FP4:   {bits: 4, rows: 1, columns: 16, perBlock: 8},
 }
 
-// layoutFormats are the formats where they can be pointed to.
-var layoutFormats = func() map[v1alpha1.Precision]*format {
-	pointers := map[v1alpha1.Precision]*format{}
-	for p, f := range formats {
-		pointers[p] = &f
-	}
-	return pointers
-}()
-
-var sixteenBits = layoutFormats[v1alpha1.BF16]
+var sixteenBits = formats[v1alpha1.BF16]
 
 // layout is the format of every tensor of a model.
 type layout struct {
@@ -78,7 +71,7 @@ type layout struct {
 
 // layout returns how the model is stored in a precision.
 func (m *Model) layout(p v1alpha1.Precision) layout {
-	quantized, ok := layoutFormats[p]
+	quantized, ok := formats[p]
 	if !ok {
 		quantized = sixteenBits
 	}

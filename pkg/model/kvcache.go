@@ -6,13 +6,12 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 // looked at the whole context. Multi-head latent attention caches the latent and the rotary part once for all heads, and
 // its indexer a key. A compressed layer caches its share of a vector, a recurrent layer nothing.
 func (m *Model) KVBytesPerToken(p v1alpha1.Precision) int64 {
-	var sum int64
-	for _, group := range kinds(&m.Architecture) {
-		if group.count > 0 && !group.recurrent {
-			sum = add(sum, mul(int64(group.count), stored(widthPerToken(&m.Architecture, group.layer), p)))
+	return m.overLayers("", func(layer int) int64 {
+		if isRecurrent(&m.Architecture, layer) {
+			return 0
 		}
-	}
-	return sum
+		return stored(widthPerToken(&m.Architecture, layer), p)
+	})
 }
 
 // widthPerToken returns the number of values that a token adds to the cache of a layer that looks at the whole context.

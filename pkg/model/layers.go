@@ -92,46 +92,20 @@ func ratio(a *v1alpha1.Architecture, layer int) int64 {
 	return int64(c.Ratios[(layer-int(c.FirstLayer))%len(c.Ratios)])
 }
 
-// shape is what the tensors of a layer depend on.
-type shape struct {
-	mixture, recurrent bool
-	ratio              int64
-}
-
-// alike is the number of layers with a shape, and the index of one of them.
-type alike struct {
-	shape
-	count, layer int
-}
-
-// shapes is the number of different shapes: mixture or not, recurrent or one of five ratios.
-const shapes = 12
-
-// kinds groups the layers by shape.
-func kinds(a *v1alpha1.Architecture) (groups [shapes]alike) {
-	for layer := range int(min(a.Layers, maxLayers)) {
-		s := shape{isMixture(a, layer), isRecurrent(a, layer), ratio(a, layer)}
-		for i := range groups {
-			if groups[i].count == 0 || groups[i].shape == s {
-				groups[i] = alike{s, groups[i].count + 1, layer}
-				break
-			}
-		}
-	}
-	return groups
-}
-
 // form identifies layers with the same tensors, storage and cache: in one precision they have equal memory.
 type form struct {
-	shape
-	window int64
-	stored int
+	mixture       bool
+	ratio, window int64 // the window of a recurrent layer is -1
+	stored        int
 }
 
 // form returns the form of a layer in a precision.
 func (m *Model) form(layer int, p v1alpha1.Precision) form {
 	a := &m.Architecture
-	f := form{shape: shape{isMixture(a, layer), isRecurrent(a, layer), ratio(a, layer)}, window: window(a, layer)}
+	f := form{mixture: isMixture(a, layer), ratio: ratio(a, layer), window: window(a, layer)}
+	if isRecurrent(a, layer) {
+		f.ratio, f.window = 0, -1
+	}
 	if m.storage != nil && p == m.Native {
 		f.stored = m.storage.like(layer)
 	}
@@ -151,12 +125,13 @@ type LayerRun struct{ Form, First, End int }
 
 // LayerRuns returns the longest runs of layers with one form.
 func (m *Model) LayerRuns(p v1alpha1.Precision) []LayerRun {
+	layers := int(min(m.Architecture.Layers, maxLayers))
 	if m.uniform(p) {
-		return []LayerRun{{End: int(m.Architecture.Layers)}}
+		return []LayerRun{{End: layers}}
 	}
 	var runs []LayerRun
-	forms := make([]form, 0, shapes)
-	for layer := range int(m.Architecture.Layers) {
+	forms := make([]form, 0, 16)
+	for layer := range layers {
 		f := m.form(layer, p)
 		if last := len(runs) - 1; last >= 0 && forms[runs[last].Form] == f {
 			runs[last].End++

@@ -30,7 +30,7 @@ type Model struct {
 func (m *Model) Parameters() int64 {
 	sum := add(m.EmbeddingParameters(), add(m.HeadParameters(), m.FinalNormParameters()))
 	sum = add(sum, add(positionWeights(&m.Architecture), m.EncoderParameters()))
-	return add(sum, m.overLayers(m.LayerParameters))
+	return add(sum, m.overLayers("", m.LayerParameters))
 }
 
 // ActiveParameters returns the number of weights in the arithmetic of a token: all layers, with only the routed experts
@@ -39,27 +39,13 @@ func (m *Model) Parameters() int64 {
 func (m *Model) ActiveParameters() int64 {
 	a := &m.Architecture
 	sum := add(add(m.EmbeddingParameters(), headBias(a)), m.FinalNormParameters())
-	return add(sum, m.overLayers(func(layer int) int64 {
-		var active int64
-		var buffer tensorBuffer
-		list := layerTensors(a, layer, &buffer)
-		for i := range list {
-			active = add(active, list[i].active(a))
-		}
-		return active
+	return add(sum, m.overLayers("", func(layer int) int64 {
+		return m.overTensors(layer, func(t tensor) int64 { return t.active(a) })
 	}))
 }
 
 // LayerParameters counts the weights of a layer; 0 where there is no such layer.
-func (m *Model) LayerParameters(layer int) int64 {
-	var sum int64
-	var buffer tensorBuffer
-	list := layerTensors(&m.Architecture, layer, &buffer)
-	for i := range list {
-		sum = add(sum, list[i].weights())
-	}
-	return sum
-}
+func (m *Model) LayerParameters(layer int) int64 { return m.overTensors(layer, tensor.weights) }
 
 // EmbeddingParameters counts the input embedding table.
 func (m *Model) EmbeddingParameters() int64 {
@@ -85,13 +71,26 @@ func headBias(a *v1alpha1.Architecture) int64 {
 // FinalNormParameters counts the norm between the last layer and the head.
 func (m *Model) FinalNormParameters() int64 { return normWeights(&m.Architecture) }
 
-// overLayers sums a count over all layers, with one call for all layers of a shape.
-func (m *Model) overLayers(count func(layer int) int64) int64 {
+// overLayers sums a count over all layers, with one call for all layers of a form in a precision.
+func (m *Model) overLayers(p v1alpha1.Precision, count func(layer int) int64) int64 {
 	var sum int64
-	for _, group := range kinds(&m.Architecture) {
-		if group.count > 0 {
-			sum = add(sum, mul(int64(group.count), count(group.layer)))
+	each := make([]int64, 0, 16)
+	for _, run := range m.LayerRuns(p) {
+		if run.Form == len(each) {
+			each = append(each, count(run.First))
 		}
+		sum = add(sum, mul(int64(run.End-run.First), each[run.Form]))
+	}
+	return sum
+}
+
+// overTensors sums a count over the tensors of a layer.
+func (m *Model) overTensors(layer int, count func(tensor) int64) int64 {
+	var sum int64
+	var buffer tensorBuffer
+	list := layerTensors(&m.Architecture, layer, &buffer)
+	for i := range list {
+		sum = add(sum, count(list[i]))
 	}
 	return sum
 }

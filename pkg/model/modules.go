@@ -6,6 +6,8 @@ type module uint8
 const (
 	// plain tensors keep 16 bits in every format: norms, biases, convolutions, routers and sinks are too small to gain by it.
 	plain module = iota
+	// router is plain too.
+	router
 	query
 	key
 	value
@@ -35,7 +37,7 @@ const (
 func (m module) routed() bool { return m == expertIn || m == expertOut || m == expertBias }
 
 // quantizable says that formats under 16 bits are applied to the tensor.
-func (m module) quantizable() bool { return m != plain && m != expertBias }
+func (m module) quantizable() bool { return m > router && m != expertBias }
 
 // moduleNames are the names of a layer's modules in checkpoints, which exclusions are matched with; the names of one module in
 // different model_types stand side by side. Source: the classes of Hugging Face transformers.

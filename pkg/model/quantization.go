@@ -110,7 +110,7 @@ func fp8(f *fields, config map[string]any) quantization {
 			return one(v1alpha1.FP8, block)
 		}
 		block.perBlock = 8
-		experts := group{format: *layoutFormats[v1alpha1.MXFP4], all: true, expertsOnly: true}
+		experts := group{format: *formats[v1alpha1.MXFP4], all: true, expertsOnly: true}
 		return quantization{native: v1alpha1.MXFP4, groups: []group{experts, {format: block, all: true}}}
 	}
 	scales := int64(4)
@@ -127,7 +127,7 @@ func fbgemm(_ *fields, _ map[string]any) quantization {
 
 // mxfp4 reads GPT-OSS's method, which stores routed experts alone in MXFP4.
 func mxfp4(_ *fields, _ map[string]any) quantization {
-	q := one(v1alpha1.MXFP4, *layoutFormats[v1alpha1.MXFP4])
+	q := one(v1alpha1.MXFP4, *formats[v1alpha1.MXFP4])
 	q.groups[0].expertsOnly = true
 	return q
 }
@@ -183,12 +183,12 @@ func quark(f *fields, config map[string]any) quantization {
 	weight, _ := global["weight"].(map[string]any)
 	switch kind := text(weight, "dtype"); kind {
 	case "fp4":
-		return one(v1alpha1.MXFP4, *layoutFormats[v1alpha1.MXFP4])
+		return one(v1alpha1.MXFP4, *formats[v1alpha1.MXFP4])
 	case "fp8_e4m3":
 		return one(v1alpha1.FP8, format{bits: 8, perMatrix: 8})
 	default:
 		f.assume("quantization_config.global_quant_config.weight.dtype %q is not known: counted as FP8", words.Echo(kind))
-		return one(v1alpha1.FP8, *layoutFormats[v1alpha1.FP8])
+		return one(v1alpha1.FP8, *formats[v1alpha1.FP8])
 	}
 }
 

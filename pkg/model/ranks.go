@@ -7,7 +7,7 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 // there are fewer than ranks; norms, routers, output biases and the down-projections of a latent are on every rank.
 func (m *Model) LayerWeightBytesPerRank(layer, tensor int, p v1alpha1.Precision) int64 {
 	l := m.layout(p)
-	return layerBytes(&m.Architecture, layer, tensor, &l)
+	return m.layerBytes(layer, tensor, &l)
 }
 
 // vocabRows is the padding of a rank's share of the vocabulary: engines keep matrix sizes a multiple of 64.

@@ -107,8 +107,10 @@ func TestNothingPanicsOnAnArbitraryArchitecture(t *testing.T) {
 				t.Fatalf("%s is %d for %+v", name, value, a)
 			}
 		}
-		m.DecodeFLOPs(int64(n()))
-		m.PrefillFLOPs(int64(n()))
+		if w := m.Work(layer); min(w.Mixer.Split, w.Mixer.Copied, w.Block.Split, w.Block.Copied, w.Expert) < 0 {
+			t.Fatalf("work is %+v for %+v", w, a)
+		}
+		m.Spans(layer)
 		if valid, err := FromArchitecture("x", a); err == nil && valid.Parameters() > MaxParameters {
 			t.Fatalf("%d parameters passed", valid.Parameters())
 		}

@@ -116,25 +116,18 @@ func (m *Model) CheckpointScales() int64 {
 	if l.published == nil {
 		return 0
 	}
-	layers := int(m.Architecture.Layers)
-	var sum int64
-	for layer := range layers {
-		sum = add(sum, m.layerScales(layer, &l))
-	}
-	return add(sum, mul(int64(m.NextTokenModules), m.layerScales(layers-1, &l)))
+	last := m.layerScales(int(m.Architecture.Layers)-1, &l)
+	return add(m.overLayers(m.Native, func(layer int) int64 { return m.layerScales(layer, &l) }), mul(int64(m.NextTokenModules), last))
 }
 
 func (m *Model) layerScales(layer int, l *layout) int64 {
-	var sum int64
-	var buffer tensorBuffer
-	list := layerTensors(&m.Architecture, layer, &buffer)
-	for i := range list {
-		t := &list[i]
-		if f := l.of(t.module, layer); f.perBlock > 0 {
-			sum = add(sum, mul(t.count, f.blocks(t.out, t.in)))
+	return m.overTensors(layer, func(t tensor) int64 {
+		f := l.of(t.module, layer)
+		if f.perBlock == 0 {
+			return 0
 		}
-	}
-	return sum
+		return mul(t.count, f.blocks(t.out, t.in))
+	})
 }
 
 // BlockSide returns the side of the square blocks that share a scale in a precision, in weights; 1 where a scale is for

@@ -54,10 +54,7 @@ func FromParameters(n int64) (*Model, error) {
 	m.Assumptions = []string{fmt.Sprintf(
 		"only the number of parameters is known (%d): computed for a dense decoder in the proportions of Llama 3 with %d layers of width %d and %d parameters; give the model's name or config.json for exact numbers",
 		n, a.Layers, a.HiddenSize, m.Parameters())}
-	if err := m.validate(); err != nil {
-		return nil, err
-	}
-	return m, nil
+	return m.checked()
 }
 
 // syntheticArchitecture is the architecture with the narrowest feed-forward block.

@@ -28,7 +28,7 @@ type tensor struct {
 // tensorBuffer holds the tensors of a layer, so that counting them does not allocate.
 type tensorBuffer [32]tensor
 
-func (t *tensor) weights() int64 { return mul(t.count, mul(t.out, t.in)) }
+func (t tensor) weights() int64 { return mul(t.count, mul(t.out, t.in)) }
 
 // perRank returns the share of each of some ranks: whole units, at least one, so that key and value heads are replicated
 // where there are fewer than ranks.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -19,26 +20,22 @@ func FromArchitecture(name string, a v1alpha1.Architecture) (*Model, error) {
 		Name: name, Architecture: *a.DeepCopy(), Native: v1alpha1.BF16,
 		Assumptions: []string{"the checkpoint is in BF16: an architecture does not say"},
 	}
+	return m.checked()
+}
+
+// checked returns the model where its architecture is possible.
+func (m *Model) checked() (*Model, error) {
 	if err := m.validate(); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
-// bound is the range of a field.
-type bound struct {
-	field     string
-	value     int32
-	low, high int32
-}
-
 // validate holds the architecture to the bounds of the API and to MaxParameters.
 func (m *Model) validate() error {
 	a := &m.Architecture
-	for _, b := range bounds(a) {
-		if b.value < b.low || b.value > b.high {
-			return fmt.Errorf("%s is %d: set it to a value from %d to %d", b.field, b.value, b.low, b.high)
-		}
+	if err := withinLimits(reflect.ValueOf(a).Elem(), ""); err != nil {
+		return err
 	}
 	if a.Attention.MLA == nil && a.Attention.Heads%a.Attention.KVHeads != 0 {
 		return fmt.Errorf("attention.heads is %d and attention.kvHeads %d: set kvHeads to a divisor of heads, or to heads where every head has keys and values of its own", a.Attention.Heads, a.Attention.KVHeads)
@@ -63,96 +60,4 @@ func countText(n int64) string {
 		return "more than 2^63"
 	}
 	return fmt.Sprint(n)
-}
-
-// bounds lists every number of an architecture with the bounds of the API's markers.
-func bounds(a *v1alpha1.Architecture) []bound {
-	list := []bound{
-		{"layers", a.Layers, 1, 1024},
-		{"hiddenSize", a.HiddenSize, 1, 1 << 20},
-		{"vocabSize", a.VocabSize, 1, 1 << 24},
-		{"maxContext", a.MaxContext, 0, math.MaxInt32},
-		{"positions", a.Positions, 0, 1 << 24},
-		{"normsPerLayer", int32(min(norms(a), math.MaxInt32)), 0, 8},
-		{"attention.heads", a.Attention.Heads, 1, 1 << 16},
-		{"attention.kvHeads", a.Attention.KVHeads, 1, 1 << 16},
-		{"attention.headDim", a.Attention.HeadDim, 1, 1 << 16},
-		{"attention.slidingWindow", a.Attention.SlidingWindow, 0, math.MaxInt32},
-		{"attention.fullAttentionEvery", a.Attention.FullAttentionEvery, 0, 1024},
-		{"mlp.intermediateSize", a.MLP.IntermediateSize, 0, 1 << 24},
-	}
-	if mla := a.Attention.MLA; mla != nil {
-		list = append(list,
-			bound{"attention.mla.qLoraRank", mla.QLoraRank, 0, 1 << 16},
-			bound{"attention.mla.kvLoraRank", mla.KVLoraRank, 1, 1 << 16},
-			bound{"attention.mla.qkNopeHeadDim", mla.QKNopeHeadDim, 1, 1 << 16},
-			bound{"attention.mla.qkRopeHeadDim", mla.QKRopeHeadDim, 1, 1 << 16},
-			bound{"attention.mla.vHeadDim", mla.VHeadDim, 1, 1 << 16})
-	}
-	if mla := a.Attention.MLA; mla != nil && mla.Indexer != nil {
-		list = append(list,
-			bound{"attention.mla.indexer.heads", mla.Indexer.Heads, 1, 1 << 16},
-			bound{"attention.mla.indexer.headDim", mla.Indexer.HeadDim, 1, 1 << 16},
-			bound{"attention.mla.indexer.topK", mla.Indexer.TopK, 1, math.MaxInt32})
-	}
-	list = append(list, compressedBounds(a.Attention.Compressed)...)
-	list = append(list, recurrentBounds(a.Recurrent)...)
-	list = append(list, encoderBounds(a.Encoder)...)
-	if moe := a.MoE; moe != nil {
-		list = append(list,
-			bound{"moe.experts", moe.Experts, 1, 1 << 16},
-			bound{"moe.activeExperts", moe.ActiveExperts, 1, 1 << 16},
-			bound{"moe.intermediateSize", moe.IntermediateSize, 1, 1 << 24},
-			bound{"moe.sharedIntermediateSize", moe.SharedIntermediateSize, 0, 1 << 24},
-			bound{"moe.firstLayer", moe.FirstLayer, 0, 1024},
-			bound{"moe.interval", moe.Interval, 0, 1024})
-	}
-	return list
-}
-
-func compressedBounds(c *v1alpha1.Compressed) []bound {
-	if c == nil {
-		return nil
-	}
-	list := []bound{
-		{"attention.compressed.qLoraRank", c.QLoraRank, 1, 1 << 16},
-		{"attention.compressed.outputGroups", c.OutputGroups, 1, 1 << 16},
-		{"attention.compressed.outputLoraRank", c.OutputLoraRank, 1, 1 << 16},
-		{"attention.compressed.firstLayer", c.FirstLayer, 0, 1024},
-		{"attention.compressed.streams", c.Streams, 0, 64},
-		{"attention.compressed.indexer.heads", c.Indexer.Heads, 1, 1 << 16},
-		{"attention.compressed.indexer.headDim", c.Indexer.HeadDim, 1, 1 << 16},
-		{"the number of attention.compressed.ratios", int32(min(len(c.Ratios), math.MaxInt32)), 1, 4},
-	}
-	for _, ratio := range c.Ratios {
-		list = append(list, bound{"attention.compressed.ratios", ratio, 1, 1 << 20})
-	}
-	return list
-}
-
-func recurrentBounds(r *v1alpha1.Recurrent) []bound {
-	if r == nil {
-		return nil
-	}
-	return []bound{
-		{"recurrent.keyHeads", r.KeyHeads, 1, 1 << 16},
-		{"recurrent.valueHeads", r.ValueHeads, 1, 1 << 16},
-		{"recurrent.keyHeadDim", r.KeyHeadDim, 1, 1 << 16},
-		{"recurrent.valueHeadDim", r.ValueHeadDim, 1, 1 << 16},
-		{"recurrent.convKernel", r.ConvKernel, 0, 1024},
-		{"recurrent.attentionEvery", r.AttentionEvery, 0, 1024},
-	}
-}
-
-func encoderBounds(e *v1alpha1.Encoder) []bound {
-	if e == nil {
-		return nil
-	}
-	return []bound{
-		{"encoder.layers", e.Layers, 1, 1024},
-		{"encoder.heads", e.Heads, 1, 1 << 16},
-		{"encoder.intermediateSize", e.IntermediateSize, 1, 1 << 24},
-		{"encoder.positions", e.Positions, 1, 1 << 24},
-		{"encoder.channels", e.Channels, 1, 1 << 16},
-	}
 }

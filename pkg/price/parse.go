@@ -24,14 +24,8 @@ const (
 
 // row is a shape as the data writes it.
 type row struct {
-	Provider   string      `json:"provider"`
-	Instance   string      `json:"instance"`
-	Region     string      `json:"region"`
-	Product    string      `json:"product"`
-	Devices    int         `json:"devices"`
+	Shape
 	USDPerHour json.Number `json:"usdPerHour"`
-	Source     string      `json:"source"`
-	Date       string      `json:"date"`
 }
 
 // Parse reads a table from JSON or YAML: a list `shapes` of rows with provider, instance, region, product, devices,
@@ -94,8 +88,7 @@ func (r *row) shape() (Shape, error) {
 	if err != nil || !(usd > 0 && usd <= maxUSD) {
 		return Shape{}, fmt.Errorf("usdPerHour: %q: set it to a number above 0 and up to %d", r.USDPerHour, maxUSD)
 	}
-	return Shape{
-		Provider: r.Provider, Instance: r.Instance, Region: r.Region, Product: product.Name, Devices: r.Devices,
-		MicroUSDPerHour: max(1, int64(math.Round(usd*microPerUSD))), Source: r.Source, Date: r.Date,
-	}, nil
+	s := r.Shape
+	s.Product, s.MicroUSDPerHour = product.Name, max(1, int64(math.Round(usd*microPerUSD)))
+	return s, nil
 }

@@ -21,19 +21,20 @@ var Load = sync.OnceValues(func() (*Table, error) { return Parse(pricesJSON) })
 
 // Shape is an instance that a cloud rents out.
 type Shape struct {
-	Provider string
+	Provider string `json:"provider"`
 	// Instance is the provider's name of the shape.
-	Instance string
+	Instance string `json:"instance"`
 	// Region is the provider's name of the region; `any` where all regions have one price.
-	Region string
+	Region string `json:"region"`
 	// Product is the accelerator as its driver reports it.
-	Product string
+	Product string `json:"product"`
 	// Devices is how many the instance has.
-	Devices int
+	Devices int `json:"devices"`
 	// MicroUSDPerHour is the price of the instance on demand.
-	MicroUSDPerHour int64
+	MicroUSDPerHour int64 `json:"-"`
 	// Source is the address where the price was read, Date the day (YYYY-MM-DD) that the source gives it for.
-	Source, Date string
+	Source string `json:"source"`
+	Date   string `json:"date"`
 }
 
 // PerDeviceHour returns the price of one of the shape's devices in millionths of a US dollar an hour, rounded to the

@@ -72,7 +72,7 @@ func TestEveryModelInEveryDegree(t *testing.T) {
 			for _, of := range model.Names() {
 				m := lookup(t, of)
 				for _, d := range degreesOf(&m.Architecture) {
-					if agreed(t, &question{e, m, v1alpha1.BF16, h200, d[0], d[1], d[2], d[3]}, cluster) {
+					if agreed(t, &question{e, m, v1alpha1.BF16, h200, d[0], d[1], d[2], d[3], nil}, cluster) {
 						yes++
 					} else {
 						no++
@@ -93,7 +93,8 @@ func agreed(t *testing.T, q *question, cluster *fleet.Cluster) bool {
 	if spread {
 		return true // it answers another question, which is asked with its own degree
 	}
-	planned, exported := q.plan(cluster), q.export()
+	_, planned := q.plan(cluster)
+	exported := q.export()
 	// Whether a checkpoint's blocks are cut is not in a plan, so its export cannot know.
 	blocks := q.model.BlockSide(q.weights) > 1
 	if (estimated == nil) != (planned == nil) || !blocks && (estimated == nil) != (exported == nil) {
@@ -119,7 +120,7 @@ func TestPublishedWeights(t *testing.T) {
 					blocks++
 				}
 				for _, d := range degreesOf(&m.Architecture) {
-					agreed(t, &question{e, m, m.Native, h200, d[0], d[1], d[2], d[3]}, cluster)
+					agreed(t, &question{e, m, m.Native, h200, d[0], d[1], d[2], d[3], nil}, cluster)
 				}
 			}
 			if blocks < 3 {
@@ -135,7 +136,7 @@ func TestEveryDevice(t *testing.T) {
 	m := lookup(t, "Llama-3.1-8B")
 	refused, products := 0, 0
 	for _, p := range accelerator.Products() {
-		usual := question{row(t, string(engine.Default)), m, v1alpha1.FP16, &p, 1, 1, 1, 1}
+		usual := question{row(t, string(engine.Default)), m, v1alpha1.FP16, &p, 1, 1, 1, 1, nil}
 		if _, err := usual.estimate(); err != nil || p.Family == v1alpha1.FamilyCPU {
 			continue
 		}
@@ -143,7 +144,7 @@ func TestEveryDevice(t *testing.T) {
 		cluster := fleet.NewCluster([]fleet.Node{node(&p)})
 		for _, name := range engine.Names() {
 			for _, tensor := range []int{1, 2, 3} {
-				if !agreed(t, &question{row(t, name), m, v1alpha1.FP16, &p, tensor, 1, 1, 1}, cluster) && tensor < 3 {
+				if !agreed(t, &question{row(t, name), m, v1alpha1.FP16, &p, tensor, 1, 1, 1, nil}, cluster) && tensor < 3 {
 					refused++
 				}
 			}
@@ -183,14 +184,14 @@ func TestCostOffersWhatPlansRun(t *testing.T) {
 				}
 				for i := range got.Offers {
 					d := got.Offers[i].Answer.Degrees
-					q := question{e, m, v1alpha1.BF16, p, d.Tensor, d.Pipeline, d.AttentionData, d.Expert}
-					if err := q.plan(cluster); err != nil {
+					q := question{e, m, v1alpha1.BF16, p, d.Tensor, d.Pipeline, d.AttentionData, d.Expert, nil}
+					if _, err := q.plan(cluster); err != nil {
 						t.Errorf("%s is offered: %v", &q, err)
 					}
 				}
-				alone := question{e, m, v1alpha1.BF16, p, 1, 1, 1, 1}
-				if runs := alone.plan(cluster) == nil; runs != (len(got.Offers) > 0) {
-					t.Errorf("%s: planned %t, and %d shapes are offered", &alone, runs, len(got.Offers))
+				alone := question{e, m, v1alpha1.BF16, p, 1, 1, 1, 1, nil}
+				if _, err := alone.plan(cluster); (err == nil) != (len(got.Offers) > 0) {
+					t.Errorf("%s: planned %v, and %d shapes are offered", &alone, err, len(got.Offers))
 				}
 				if offered += len(got.Offers); len(got.Offers) == 0 {
 					none++

@@ -1,6 +1,7 @@
 package agreement
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -15,41 +16,43 @@ import (
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
-// question is whether an engine runs a model on devices of a product in some degrees.
+// question is whether an engine runs a model on devices of a product in some degrees: it serves, or trains where training
+// is set.
 type question struct {
 	engine                         *engine.Engine
 	model                          *model.Model
 	weights                        v1alpha1.Precision
 	product                        *accelerator.Product
 	tensor, pipeline, data, expert int
+	training                       *v1alpha1.TrainingWorkload
 }
 
 func (q *question) String() string {
-	return fmt.Sprintf("%s, %s in %s, %s, tensor %d, pipeline %d, data %d, expert %d",
+	text := fmt.Sprintf("%s, %s in %s, %s, tensor %d, pipeline %d, data %d, expert %d",
 		q.engine.Name, q.model.Name, q.weights, q.product.Name, q.tensor, q.pipeline, q.data, q.expert)
+	if w := q.training; w != nil {
+		text += fmt.Sprintf(", training %d sequences in %d with sharding %s", w.GlobalBatch, w.MicroBatch, w.Sharding)
+	}
+	return text
 }
 
-// roomy is memory in MiB that every model fits, so that it decides nothing.
-const roomy = 8 << 20
+// roomy is memory in MiB that every model fits to be served, so that it decides nothing: the most that a plan counts on.
+const roomy = 4 << 20
+
+// errMemory says that not even a roomy device has room to train: a question about memory, and not about engines.
+var errMemory = errors.New("memory decides")
 
 // mostDevices is how many devices the node of a question has.
 const mostDevices = 64
 
 // estimate is what `kubectl rankwright estimate` says; spread is set where it spreads experts as nobody asked.
 func (q *question) estimate() (spread bool, err error) {
-	on, err := estimate.FindEngine(string(q.engine.Name))
+	on, err := q.deployment()
 	if err != nil {
 		return false, err
 	}
-	product := *q.product
-	product.MemoryMiB, product.ReportedMiB = roomy, roomy
-	got, err := estimate.Serve(estimate.Serving{
-		Deployment: estimate.Deployment{
-			Model: q.model, Product: product, Engine: on, Weights: q.weights, KV: v1alpha1.BF16, DevicesPerNode: mostDevices,
-			Degrees: estimate.Degrees{Tensor: q.tensor, Pipeline: q.pipeline, AttentionData: q.data, Expert: q.expert},
-		},
-		Load: estimate.Load{Input: 64, Output: 64, Concurrency: 1},
-	})
+	on.KV, on.Degrees.AttentionData = v1alpha1.BF16, q.data
+	got, err := estimate.Serve(estimate.Serving{Deployment: on, Load: estimate.Load{Input: 64, Output: 64, Concurrency: 1}})
 	if err != nil {
 		return false, err
 	}
@@ -57,6 +60,34 @@ func (q *question) estimate() (spread bool, err error) {
 		return false, fmt.Errorf("memory decides: %s", got.Reason)
 	}
 	return got.Degrees.Expert != q.expert, nil
+}
+
+// deployment is the question on devices with room for everything, without data ranks.
+func (q *question) deployment() (estimate.Deployment, error) {
+	on, err := estimate.FindEngine(string(q.engine.Name))
+	product := *q.product
+	product.MemoryMiB, product.ReportedMiB = roomy, roomy
+	return estimate.Deployment{
+		Model: q.model, Product: product, Engine: on, Weights: q.weights, DevicesPerNode: mostDevices,
+		Degrees: estimate.Degrees{Tensor: q.tensor, Pipeline: q.pipeline, Expert: q.expert},
+	}, err
+}
+
+// train is the seconds of a step that `kubectl rankwright train` says.
+func (q *question) train() (float64, error) {
+	on, err := q.deployment()
+	if err != nil {
+		return 0, err
+	}
+	on.Replicas = q.data
+	got, err := estimate.Train(estimate.Training{Deployment: on, Workload: *q.training})
+	if err != nil {
+		return 0, err
+	}
+	if !got.Fits {
+		return 0, fmt.Errorf("%w: %s", errMemory, got.Reason)
+	}
+	return *got.StepSeconds, nil
 }
 
 // node has devices of a product with room for everything, all linked.
@@ -78,18 +109,19 @@ func node(p *accelerator.Product) fleet.Node {
 }
 
 // plan is what `kubectl rankwright plan` says.
-func (q *question) plan(on *fleet.Cluster) error {
+func (q *question) plan(on *fleet.Cluster) (*v1alpha1.ShardingPlanSpec, error) {
 	degree := func(n int) *int32 { d := int32(n); return &d }
 	p := &v1alpha1.ModelPlacement{Spec: v1alpha1.ModelPlacementSpec{
 		Engine: q.engine.Name, Quantization: v1alpha1.Quantization(q.weights),
-		Workload: v1alpha1.Workload{Inference: &v1alpha1.InferenceWorkload{MaxModelLen: 128, MaxSequences: 1}},
 		Parallelism: &v1alpha1.Parallelism{
 			Tensor: degree(q.tensor), Pipeline: degree(q.pipeline), Data: degree(q.data), Expert: degree(q.expert), Context: degree(1),
 		},
 	}}
+	if p.Spec.Workload.Training = q.training; q.training == nil {
+		p.Spec.Workload.Inference = &v1alpha1.InferenceWorkload{MaxModelLen: 128, MaxSequences: 1}
+	}
 	p.Name = "question"
-	_, err := plan.Plan(on, shape.Request{Placement: p, Model: q.model})
-	return err
+	return plan.Plan(on, shape.Request{Placement: p, Model: q.model})
 }
 
 // export is what `kubectl rankwright export` says of a plan that somebody wrote so.
@@ -99,8 +131,10 @@ func (q *question) export() error {
 	}
 	spec := &v1alpha1.ShardingPlanSpec{
 		Engine: q.engine.Name, Strategy: strategy, Quantization: q.weights, KVCacheType: v1alpha1.BF16,
-		Model:      v1alpha1.PlannedModel{Name: q.model.Name, Architecture: q.model.Architecture},
-		StepLimits: &v1alpha1.StepLimits{Tokens: 2048, Sequences: 8},
+		Model: v1alpha1.PlannedModel{Name: q.model.Name, Architecture: q.model.Architecture},
+	}
+	if q.training == nil {
+		spec.StepLimits = &v1alpha1.StepLimits{Tokens: 2048, Sequences: 8}
 	}
 	first := int32(0)
 	for stage, layers := range q.engine.Stages.Split(int(q.model.Architecture.Layers), q.pipeline) {

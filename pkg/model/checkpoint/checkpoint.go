@@ -74,19 +74,14 @@ const (
 )
 
 // Parameters counts the weights of the checkpoint; 0 where its files do not tell (PyTorch).
-func (c *Checkpoint) Parameters() int64 {
-	var sum int64
-	for i := range c.Tensors {
-		sum = add(sum, c.Tensors[i].Parameters)
-	}
-	return sum
-}
+func (c *Checkpoint) Parameters() int64 { return c.all().Parameters }
 
 // Bytes returns the bytes of the tensors, scales and buffers included, headers excluded.
-func (c *Checkpoint) Bytes() int64 {
-	var sum int64
+func (c *Checkpoint) Bytes() int64 { return c.all().Bytes }
+
+func (c *Checkpoint) all() (sum Share) {
 	for i := range c.Tensors {
-		sum = add(sum, c.Tensors[i].Bytes)
+		sum = sum.with(&c.Tensors[i])
 	}
 	return sum
 }
@@ -98,10 +93,18 @@ type Share struct {
 	Bytes      int64 `json:"bytes"`
 }
 
-func (s *Share) take(t *Tensor) {
-	s.Tensors++
-	s.Parameters = add(s.Parameters, t.Parameters)
-	s.Bytes = add(s.Bytes, t.Bytes)
+func (s Share) with(t *Tensor) Share {
+	return Share{s.Tensors + 1, add(s.Parameters, t.Parameters), add(s.Bytes, t.Bytes)}
+}
+
+// shares sums tensors by a key.
+func shares[K comparable](tensors []Tensor, key func(*Tensor) K) map[K]Share {
+	sums := map[K]Share{}
+	for i := range tensors {
+		at := key(&tensors[i])
+		sums[at] = sums[at].with(&tensors[i])
+	}
+	return sums
 }
 
 // TypeShare is the share of the tensors of one stored type.
@@ -112,17 +115,9 @@ type TypeShare struct {
 
 // ByType sums the tensors by stored type, largest first.
 func (c *Checkpoint) ByType() []TypeShare {
-	sums := map[string]*TypeShare{}
-	for i := range c.Tensors {
-		t := &c.Tensors[i]
-		if sums[t.Type] == nil {
-			sums[t.Type] = &TypeShare{Type: t.Type}
-		}
-		sums[t.Type].take(t)
-	}
-	list := make([]TypeShare, 0, len(sums))
-	for _, share := range sums {
-		list = append(list, *share)
+	list := []TypeShare{}
+	for kind, share := range shares(c.Tensors, func(t *Tensor) string { return t.Type }) {
+		list = append(list, TypeShare{kind, share})
 	}
 	slices.SortFunc(list, func(a, b TypeShare) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Type, b.Type))

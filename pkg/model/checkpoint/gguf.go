@@ -41,8 +41,15 @@ const (
 	ggufArray  = 9
 )
 
-// ggufWidths are the widths in bytes of metadata values by type; strings and arrays have none.
-var ggufWidths = map[uint32]uint64{0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
+// ggufNumbers are the numbers of metadata by type: their width in bytes, and whether they have a sign or are fractions, which
+// are of no use here.
+var ggufNumbers = map[uint32]struct {
+	width            int
+	signed, fraction bool
+}{
+	0: {width: 1}, 1: {width: 1, signed: true}, 2: {width: 2}, 3: {width: 2, signed: true}, 4: {width: 4}, 5: {width: 4, signed: true},
+	6: {width: 4, fraction: true}, 7: {width: 1}, 10: {width: 8}, 11: {width: 8, signed: true}, 12: {width: 8, fraction: true},
+}
 
 // readGGUF reads metadata and tensor infos.
 func readGGUF(in io.ReaderAt, size int64) (*ggufHeader, error) {
@@ -69,16 +76,16 @@ func readGGUF(in io.ReaderAt, size int64) (*ggufHeader, error) {
 			return nil, err
 		}
 	}
-	spans, err := h.readTensors(c, tensors)
-	if err != nil {
-		return nil, err
-	}
 	alignment := h.alignment()
 	if alignment < 1 || alignment > 1<<20 || alignment&(alignment-1) != 0 {
 		return nil, fmt.Errorf("general.alignment is %d: it must be a power of two up to %d", alignment, 1<<20)
 	}
+	spans, err := h.readTensors(c, tensors, alignment)
+	if err != nil {
+		return nil, err
+	}
 	start := (c.at + alignment - 1) / alignment * alignment
-	return h, inside(spans, alignment, max(0, size-start))
+	return h, apart(spans, max(0, size-start))
 }
 
 func (h *ggufHeader) alignment() int64 {
@@ -118,32 +125,22 @@ func readGGUFValue(c *cursor, kind uint32, depth int) any {
 	return readGGUFNumber(c, kind)
 }
 
-// readGGUFNumber reads a number of a fixed width; fractions are of no use here and are passed over.
+// readGGUFNumber reads a whole number and passes over a fraction.
 func readGGUFNumber(c *cursor, kind uint32) any {
-	switch kind {
-	case 0, 7:
-		return int64(c.u8())
-	case 1:
-		return int64(int8(c.u8()))
-	case 2:
-		return int64(c.u16())
-	case 3:
-		return int64(int16(c.u16()))
-	case 4:
-		return int64(c.u32())
-	case 5:
-		return int64(int32(c.u32()))
-	case 10:
-		return int64(min(c.u64(), math.MaxInt64))
-	case 11:
-		return int64(c.u64())
-	}
-	width, known := ggufWidths[kind]
+	stored, known := ggufNumbers[kind]
 	if !known {
 		c.fail(fmt.Errorf("value type %d is not known: the file is damaged or newer than version 3", kind))
+		return nil
 	}
-	c.skip(width)
-	return nil
+	n := c.uint(stored.width)
+	switch unused := 64 - 8*stored.width; {
+	case stored.fraction:
+		return nil
+	case stored.signed:
+		return int64(n<<unused) >> unused
+	default:
+		return int64(min(n, math.MaxInt64))
+	}
 }
 
 func readGGUFArray(c *cursor, depth int) any {
@@ -151,14 +148,14 @@ func readGGUFArray(c *cursor, depth int) any {
 	if depth > maxGGUFNest {
 		c.fail(fmt.Errorf("arrays are nested more than %d deep: the file is damaged", maxGGUFNest))
 	}
-	width, fixed := ggufWidths[kind]
+	stored, fixed := ggufNumbers[kind]
 	switch {
 	case c.err != nil:
 		return nil
-	case fixed && n > uint64(c.left())/width:
+	case fixed && n > uint64(c.left())/uint64(stored.width):
 		c.fail(c.overrun())
-	case fixed && (n > maxGGUFArray || kind == 6 || kind == 12):
-		c.skip(n * width)
+	case fixed && (n > maxGGUFArray || stored.fraction):
+		c.skip(n * uint64(stored.width))
 	case fixed:
 		list := make([]int64, 0, n)
 		for range n {
@@ -178,14 +175,14 @@ func readGGUFArray(c *cursor, depth int) any {
 	return arrayLength(n)
 }
 
-// readTensors reads the infos, which are not aligned.
-func (h *ggufHeader) readTensors(c *cursor, n uint64) ([]span, error) {
+// readTensors reads the infos, which are not aligned; the data of tensors is.
+func (h *ggufHeader) readTensors(c *cursor, n uint64, alignment int64) ([]span, error) {
 	var spans []span
 	for range n {
 		name := c.text(c.u64(), maxName)
 		t, offset, err := readGGUFTensor(c)
-		if c.err != nil {
-			err = c.err
+		if err = cmp.Or(c.err, err); err == nil && offset%alignment != 0 {
+			err = fmt.Errorf("it starts at byte %d of the data: tensors start at multiples of %d; the header is damaged", offset, alignment)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("tensor %q: %w", words.Echo(name), err)
@@ -221,24 +218,4 @@ func readGGUFTensor(c *cursor) (Tensor, int64, error) {
 	}
 	slices.Reverse(shape)
 	return Tensor{Type: stored.name, Shape: shape, Elements: elements, Bytes: size}, int64(offset), nil
-}
-
-// inside holds spans to lie aligned in the data, none over another.
-func inside(spans []span, alignment, size int64) error {
-	slices.SortFunc(spans, func(a, b span) int {
-		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end))
-	})
-	var end int64
-	for _, s := range spans {
-		switch {
-		case s.begin%alignment != 0:
-			return fmt.Errorf("tensor %q starts at byte %d of the data: tensors start at multiples of %d; the header is damaged", words.Echo(s.name), s.begin, alignment)
-		case s.begin < end:
-			return fmt.Errorf("tensor %q starts at byte %d of the data, inside the tensor before it, which ends at %d: the header is damaged", words.Echo(s.name), s.begin, end)
-		case s.end > size:
-			return fmt.Errorf("tensor %q ends at byte %d of the data, which has %d: %w", words.Echo(s.name), s.end, size, errShort)
-		}
-		end = s.end
-	}
-	return nil
 }

@@ -116,7 +116,7 @@ func TestGGUFRefusals(t *testing.T) {
 		"arrays in arrays":     {head(3, 0, 1, nest(1000)...), "nested more than 4"},
 		"key twice":            {head(3, 0, 2, append(value(0, 1), value(0, 1)...)...), "there twice"},
 		"data cut off":         {plain[:len(plain)-1], "cut off"},
-		"overlap":              {patched(plain, second+25, 0), "inside the tensor before it"},
+		"overlap":              {patched(plain, second+25, 0), "share bytes"},
 		"not aligned":          {patched(plain, second+25, 33), "multiples of 32"},
 		"offset past the end":  {patched(plain, second+25, 1<<40), "cut off"},
 		"offset overflows":     {patched(plain, second+25, 1<<63), "more than a file can have"},

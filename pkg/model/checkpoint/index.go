@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,38 +48,26 @@ func parseIndex(content []byte) (*index, error) {
 // parseWeightMap reads weight_map pair by pair, so that it can stop at too many.
 func parseWeightMap(content []byte) (map[string]string, error) {
 	decoder := json.NewDecoder(bytes.NewReader(content))
-	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
-		return nil, errNoIndex
-	}
-	for decoder.More() {
-		key, err := decoder.Token()
-		if err != nil {
-			return nil, noJSON(err)
-		}
-		if key == "weight_map" {
+	for key, err := range keys(decoder) {
+		switch {
+		case errors.Is(err, errNoObject):
+			return nil, errNoIndex
+		case err == nil && key == "weight_map":
 			return parsePairs(decoder)
 		}
-		if err := decoder.Decode(new(json.RawMessage)); err != nil {
-			return nil, noJSON(err)
+		if err := cmp.Or(err, noJSON(decoder.Decode(new(json.RawMessage)))); err != nil {
+			return nil, err
 		}
 	}
 	return nil, errNoIndex
 }
 
 func parsePairs(decoder *json.Decoder) (map[string]string, error) {
-	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
-		return nil, errors.New("weight_map is no JSON object: the index is damaged")
-	}
 	where := map[string]string{}
-	for decoder.More() {
-		key, err := decoder.Token()
-		if err != nil {
-			return nil, noJSON(err)
-		}
-		name, _ := key.(string)
+	for name, err := range keys(decoder) {
 		var file string
-		if err := decoder.Decode(&file); err != nil {
-			return nil, noJSON(err)
+		if err := cmp.Or(err, noJSON(decoder.Decode(&file))); err != nil {
+			return nil, fmt.Errorf("weight_map: %w", err)
 		}
 		if _, twice := where[name]; twice {
 			return nil, fmt.Errorf("weight_map has %q twice: the index is damaged", words.Echo(name))
@@ -87,16 +76,11 @@ func parsePairs(decoder *json.Decoder) (map[string]string, error) {
 			return nil, errTooMany
 		}
 	}
-	if _, err := decoder.Token(); err != nil {
-		return nil, noJSON(err)
-	}
 	if len(where) == 0 {
 		return nil, errNoIndex
 	}
 	return where, nil
 }
-
-func noJSON(err error) error { return fmt.Errorf("no JSON: %w; the file is damaged", err) }
 
 // hold compares the index with the files that tensors are in.
 func (x *index) hold(in map[string]string) error {

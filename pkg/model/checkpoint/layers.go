@@ -21,28 +21,28 @@ var inLayer = regexp.MustCompile(`^((?:.*?[./])??(?:layers?|blk|h|blocks?))[./](
 
 // ByLayer sums the tensors by layer, in order, and what lies outside of layers. Names that do not tell count as outside.
 func (c *Checkpoint) ByLayer() (layers []Layer, outside Share) {
-	type key struct {
-		stack string
-		index int
-	}
-	sums := map[key]*Share{}
-	for i := range c.Tensors {
-		t := &c.Tensors[i]
-		match := inLayer.FindStringSubmatch(t.Name)
-		if match == nil {
-			outside.take(t)
+	for at, share := range shares(c.Tensors, placeOf) {
+		if at == (place{}) {
+			outside = share
 			continue
 		}
-		index, _ := strconv.Atoi(match[2])
-		at := key{match[1], index}
-		if sums[at] == nil {
-			sums[at] = &Share{}
-		}
-		sums[at].take(t)
-	}
-	for at, share := range sums {
-		layers = append(layers, Layer{Stack: at.stack, Index: at.index, Share: *share})
+		layers = append(layers, Layer{Stack: at.stack, Index: at.index, Share: share})
 	}
 	slices.SortFunc(layers, func(a, b Layer) int { return cmp.Or(cmp.Compare(a.Stack, b.Stack), cmp.Compare(a.Index, b.Index)) })
 	return layers, outside
+}
+
+// place is a layer of a stack; empty outside of layers.
+type place struct {
+	stack string
+	index int
+}
+
+func placeOf(t *Tensor) place {
+	match := inLayer.FindStringSubmatch(t.Name)
+	if match == nil {
+		return place{}
+	}
+	index, _ := strconv.Atoi(match[2])
+	return place{match[1], index}
 }

@@ -62,7 +62,7 @@ func readONNX(in io.ReaderAt, size int64) (*onnxModel, error) {
 			version = f.value
 		case f.number == modelGraph && f.kind == wireBytes:
 			graphs++
-			return m.graph(root.inner(f), 1)
+			return m.read(graphPart, root.inner(f), 0)
 		}
 		return nil
 	})
@@ -78,53 +78,45 @@ func readONNX(in io.ReaderAt, size int64) (*onnxModel, error) {
 	return m, nil
 }
 
-func (m *onnxModel) graph(g *message, depth int) error {
+// part is a kind of message within the model's graph.
+type part int
+
+const (
+	graphPart part = iota
+	nodePart
+	attributePart
+	sparsePart
+	tensorPart
+)
+
+// parts are the fields of each part that hold others: the initialisers of a graph and of the graphs in its branches, the
+// values and indices of sparse ones, and the tensors of nodes.
+var parts = map[part]map[uint64]part{
+	graphPart: {graphNode: nodePart, graphInitializer: tensorPart, graphSparse: sparsePart},
+	nodePart:  {nodeAttribute: attributePart},
+	attributePart: {
+		attributeTensor: tensorPart, attributeTensors: tensorPart, attributeGraph: graphPart, attributeGraphs: graphPart,
+	},
+	sparsePart: {sparseValues: tensorPart, sparseIndices: tensorPart},
+}
+
+// read reads the tensors of a part that lies in so many graphs.
+func (m *onnxModel) read(of part, in *message, depth int) error {
+	switch of {
+	case tensorPart:
+		return m.tensor(in)
+	case graphPart:
+		depth++
+	}
 	if depth > maxGraphs {
 		return fmt.Errorf("graphs lie more than %d deep in one another: the file is damaged", maxGraphs)
 	}
-	return g.each(func(f field) error {
-		switch {
-		case f.kind != wireBytes:
-		case f.number == graphInitializer:
-			return m.tensor(g.inner(f))
-		case f.number == graphSparse:
-			return m.sparse(g.inner(f))
-		case f.number == graphNode:
-			return m.node(g.inner(f), depth)
-		}
-		return nil
-	})
-}
-
-// sparse reads the values and indices of a sparse initialiser.
-func (m *onnxModel) sparse(s *message) error {
-	return s.each(func(f field) error {
-		if f.kind == wireBytes && (f.number == sparseValues || f.number == sparseIndices) {
-			return m.tensor(s.inner(f))
-		}
-		return nil
-	})
-}
-
-func (m *onnxModel) node(n *message, depth int) error {
-	return n.each(func(f field) error {
-		if f.number != nodeAttribute || f.kind != wireBytes {
+	return in.each(func(f field) error {
+		inner, known := parts[of][f.number]
+		if !known || f.kind != wireBytes {
 			return nil
 		}
-		return m.attribute(n.inner(f), depth)
-	})
-}
-
-func (m *onnxModel) attribute(a *message, depth int) error {
-	return a.each(func(f field) error {
-		switch {
-		case f.kind != wireBytes:
-		case f.number == attributeTensor, f.number == attributeTensors:
-			return m.tensor(a.inner(f))
-		case f.number == attributeGraph, f.number == attributeGraphs:
-			return m.graph(a.inner(f), depth+1)
-		}
-		return nil
+		return m.read(inner, in.inner(f), depth)
 	})
 }
 

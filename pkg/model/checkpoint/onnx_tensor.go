@@ -1,10 +1,8 @@
 package checkpoint
 
 import (
-	"cmp"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strconv"
 
 	"github.com/rankwright/rankwright/internal/words"
@@ -159,27 +157,4 @@ func (p *tensorProto) extent(size int64) (span, error) {
 	}
 	begin := max(0, p.offset)
 	return span{name: p.name, begin: begin, end: add(begin, size)}, nil
-}
-
-// disjoint holds the external data of a file to lie in it, none over another.
-func disjoint(extents []span, size int64) error {
-	slices.SortFunc(extents, func(a, b span) int {
-		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end))
-	})
-	var end int64
-	for i := range extents {
-		e := &extents[i]
-		switch {
-		case e.begin < end && e.end > e.begin:
-			return fmt.Errorf("the external data of tensor %q starts at byte %d, inside that of another, which ends at %d: the model is damaged", words.Echo(e.name), e.begin, end)
-		case e.end > size:
-			return fmt.Errorf("the external data of tensor %q ends at byte %d of %d: %w", words.Echo(e.name), e.end, size, errShort)
-		}
-		end = max(end, e.end)
-	}
-	return nil
-}
-
-func sortTensors(tensors []Tensor) {
-	slices.SortStableFunc(tensors, func(a, b Tensor) int { return cmp.Compare(a.Name, b.Name) })
 }

@@ -110,7 +110,7 @@ func TestOpenRefusals(t *testing.T) {
 		"data cut off":         {map[string][]byte{"d/x": outer, "d/w.data": make([]byte, 31)}, "d/x", "cut off"},
 		"data shared": {map[string][]byte{"d/w.data": make([]byte, 32), "d/x": onnxFile(
 			chunk(graphInitializer, tensorOf("w", "FLOAT", []int64{4}, external("location", "w.data"))),
-			chunk(graphInitializer, tensorOf("x", "FLOAT", []int64{4}, external("location", "w.data", "offset", "8"))))}, "d/x", "inside that of another"},
+			chunk(graphInitializer, tensorOf("x", "FLOAT", []int64{4}, external("location", "w.data", "offset", "8"))))}, "d/x", "share bytes"},
 		"data is the model": {map[string][]byte{"d/x": onnxFile(chunk(graphInitializer, tensorOf("w", "FLOAT", []int64{4}, external("location", "x"))))}, "d/x", "the model's own file"},
 		"half of a split":   {map[string][]byte{"d/x": part1}, "d/x", "split.count is 2, but 1 files"},
 		"damaged":           {map[string][]byte{"d/x": half1[:len(half1)-1]}, "d/x", "x: safetensors: the tensors end at byte 36"},

@@ -2,11 +2,9 @@ package checkpoint
 
 import (
 	"archive/zip"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/internal/words"
@@ -44,7 +42,7 @@ func readPyTorch(in io.ReaderAt, size int64) ([]Tensor, error) {
 		}
 		tensors = append(tensors, Tensor{Name: name, Type: storageType, Shape: []int64{s.end - s.begin}, Elements: s.end - s.begin, Bytes: s.end - s.begin})
 	}
-	if err := apart(spans); err != nil {
+	if err := apart(spans, size); err != nil {
 		return nil, err
 	}
 	if len(tensors) == 0 {
@@ -76,17 +74,6 @@ func storedSpan(entry *zip.File, size int64) (span, error) {
 		return span{}, errShort
 	}
 	return span{name: entry.Name, begin: begin, end: begin + int64(entry.UncompressedSize64)}, nil
-}
-
-// apart refuses entries that share bytes: a small archive could claim any size with them.
-func apart(spans []span) error {
-	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end)) })
-	for i := 1; i < len(spans); i++ {
-		if spans[i].begin < spans[i-1].end {
-			return fmt.Errorf("entries %q and %q share bytes: the archive is damaged", words.Echo(spans[i-1].name), words.Echo(spans[i].name))
-		}
-	}
-	return nil
 }
 
 // limited reads so many bytes and no more, so that an archive's directory cannot grow in memory.

@@ -146,7 +146,7 @@ func (r *reader) collectONNX(c *Checkpoint, files []string) error {
 			if err != nil {
 				return err
 			}
-			if err := disjoint(m.outside[location], size); err != nil {
+			if err := apart(m.outside[location], size); err != nil {
 				return fmt.Errorf("%s: %w", location, err)
 			}
 			c.Files = append(c.Files, File{Name: location, Bytes: size})

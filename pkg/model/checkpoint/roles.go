@@ -83,12 +83,6 @@ var precisions = map[string]v1alpha1.Precision{
 	"MXFP4": v1alpha1.MXFP4, "NVFP4": v1alpha1.NVFP4,
 }
 
-// role is what a tensor is for.
-type role struct {
-	parameters int64
-	precision  v1alpha1.Precision
-}
-
 // assign counts the weights of every tensor and finds the format that most are stored in. Tensors must be sorted.
 func (c *Checkpoint) assign() {
 	types := make(map[string]string, len(c.Tensors))
@@ -98,10 +92,9 @@ func (c *Checkpoint) assign() {
 	sums := map[v1alpha1.Precision]int64{}
 	for i := range c.Tensors {
 		t := &c.Tensors[i]
-		r := roleOf(t, types)
-		t.Parameters = r.parameters
-		if r.parameters > 0 {
-			sums[r.precision] = add(sums[r.precision], r.parameters)
+		var stored v1alpha1.Precision
+		if t.Parameters, stored = weightsOf(t, types); t.Parameters > 0 {
+			sums[stored] = add(sums[stored], t.Parameters)
 		}
 	}
 	order := slices.SortedFunc(maps.Keys(sums), func(a, b v1alpha1.Precision) int {
@@ -112,7 +105,8 @@ func (c *Checkpoint) assign() {
 	}
 }
 
-func roleOf(t *Tensor, types map[string]string) role {
+// weightsOf counts the weights in a tensor, and says in which format they are stored.
+func weightsOf(t *Tensor, types map[string]string) (int64, v1alpha1.Precision) {
 	for i := range packings {
 		p := &packings[i]
 		stem, found := strings.CutSuffix(t.Name, p.suffix)
@@ -122,17 +116,14 @@ func roleOf(t *Tensor, types map[string]string) role {
 		kind, there := types[stem+p.beside]
 		if p.beside == "" || there && (p.besideType == "" || kind == p.besideType) {
 			weights, _ := product([]int64{t.Bytes, p.perByte})
-			return role{parameters: weights, precision: p.precision}
+			return weights, p.precision
 		}
 	}
-	if isAuxiliary(t, types) {
-		return role{}
-	}
 	precision, known := precisions[t.Type]
-	if !known {
-		return role{}
+	if !known || isAuxiliary(t, types) {
+		return 0, ""
 	}
-	return role{parameters: t.Elements, precision: precision}
+	return t.Elements, precision
 }
 
 // isAuxiliary says whether a tensor holds scales or a buffer. A name that ends in `.scale` may be a norm's weight, unless

@@ -28,12 +28,6 @@ var safetensorsBits = map[string]int64{
 	"C64": 64, "F64": 64, "I64": 64, "U64": 64,
 }
 
-// span is where a tensor lies, relative to the first byte after the header.
-type span struct {
-	name       string
-	begin, end int64
-}
-
 // readSafetensors reads a header: its length in 8 bytes, a JSON object of tensors, and the data, which the tensors must
 // cover without gap or overlap.
 func readSafetensors(in io.ReaderAt, size int64) ([]Tensor, error) {
@@ -55,36 +49,23 @@ func readSafetensors(in io.ReaderAt, size int64) ([]Tensor, error) {
 	return tensors, tile(spans, size-8-int64(length))
 }
 
-// readSafetensorsHeader reads the JSON object entry by entry: a map of the whole would take many times its size.
-func readSafetensorsHeader(in io.Reader) ([]Tensor, []span, error) {
+func readSafetensorsHeader(in io.Reader) (tensors []Tensor, spans []span, err error) {
 	decoder := json.NewDecoder(in)
-	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
-		return nil, nil, errors.New("the header is no JSON object: the file is damaged or no safetensors")
-	}
-	var tensors []Tensor
-	var spans []span
-	for decoder.More() {
-		key, err := decoder.Token()
-		if err != nil {
-			return nil, nil, headerError(err)
+	for name, err := range keys(decoder) {
+		var raw json.RawMessage
+		if err := cmp.Or(err, noJSON(decoder.Decode(&raw))); err != nil {
+			return nil, nil, fmt.Errorf("header: %w", err)
 		}
-		name, _ := key.(string)
 		if name == "__metadata__" {
-			if err := decoder.Decode(new(json.RawMessage)); err != nil {
-				return nil, nil, headerError(err)
-			}
 			continue
 		}
-		t, s, err := readSafetensorsEntry(decoder, name)
+		t, s, err := readSafetensorsEntry(raw, name)
 		if err != nil {
 			return nil, nil, fmt.Errorf("tensor %q: %w", words.Echo(name), err)
 		}
 		if tensors, spans = append(tensors, t), append(spans, s); len(tensors) > maxTensors {
 			return nil, nil, errTooMany
 		}
-	}
-	if _, err := decoder.Token(); err != nil {
-		return nil, nil, headerError(err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, nil, errors.New("there is more after the header's JSON object: the file is damaged")
@@ -95,24 +76,18 @@ func readSafetensorsHeader(in io.Reader) ([]Tensor, []span, error) {
 // errTooMany refuses a header that no published model needs.
 var errTooMany = fmt.Errorf("more than %d tensors: no published model has as many", maxTensors)
 
-func headerError(err error) error { return fmt.Errorf("header: %w", noJSON(err)) }
-
-func readSafetensorsEntry(decoder *json.Decoder, name string) (Tensor, span, error) {
+func readSafetensorsEntry(raw json.RawMessage, name string) (Tensor, span, error) {
 	var entry struct {
 		DType   string  `json:"dtype"`
 		Shape   []int64 `json:"shape"`
 		Offsets []int64 `json:"data_offsets"`
 	}
 	// A list of dimensions takes more memory than its text, so long entries are refused first.
-	var raw json.RawMessage
-	if err := decoder.Decode(&raw); err != nil {
-		return Tensor{}, span{}, headerError(err)
-	}
 	if len(raw) > maxEntry {
 		return Tensor{}, span{}, fmt.Errorf("its entry has %d bytes: at most %d are read", len(raw), maxEntry)
 	}
 	if err := json.Unmarshal(raw, &entry); err != nil {
-		return Tensor{}, span{}, headerError(err)
+		return Tensor{}, span{}, noJSON(err)
 	}
 	width, known := safetensorsBits[entry.DType]
 	if !known {
@@ -136,35 +111,17 @@ func readSafetensorsEntry(decoder *json.Decoder, name string) (Tensor, span, err
 	return Tensor{Name: name, Type: entry.DType, Shape: entry.Shape, Elements: elements, Bytes: size / 8}, s, nil
 }
 
-// tile holds spans to the format's rule: in order of their offsets each begins where the one before ends, and the last ends
-// with the file.
-func tile(spans []span, size int64) error {
-	slices.SortFunc(spans, func(a, b span) int {
-		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end))
-	})
-	var end int64
-	for _, s := range spans {
-		if s.begin != end {
-			return fmt.Errorf("tensor %q starts at byte %d of the data, where the tensor before it ends at %d: tensors must neither overlap nor leave gaps; the header is damaged", words.Echo(s.name), s.begin, end)
-		}
-		end = s.end
-	}
-	if end > size {
-		return fmt.Errorf("the tensors end at byte %d of the data, which has %d: %w", end, size, errShort)
-	}
-	if end < size {
-		return fmt.Errorf("the tensors end at byte %d of the data, which has %d: the file holds more than its header says", end, size)
-	}
-	return nil
-}
-
 // distinct sorts tensors by name and refuses two of one name.
 func distinct(tensors []Tensor) error {
-	slices.SortFunc(tensors, func(a, b Tensor) int { return cmp.Compare(a.Name, b.Name) })
+	sortTensors(tensors)
 	for i := 1; i < len(tensors); i++ {
 		if tensors[i].Name == tensors[i-1].Name {
 			return fmt.Errorf("tensor %q is there twice: the files do not belong together or the header is damaged", words.Echo(tensors[i].Name))
 		}
 	}
 	return nil
+}
+
+func sortTensors(tensors []Tensor) {
+	slices.SortStableFunc(tensors, func(a, b Tensor) int { return cmp.Compare(a.Name, b.Name) })
 }

@@ -88,10 +88,15 @@ func (c *cursor) overrun() error {
 	return errShort
 }
 
-func (c *cursor) u8() uint8   { return c.next(1)[0] }
-func (c *cursor) u16() uint16 { return binary.LittleEndian.Uint16(c.next(2)) }
-func (c *cursor) u32() uint32 { return binary.LittleEndian.Uint32(c.next(4)) }
-func (c *cursor) u64() uint64 { return binary.LittleEndian.Uint64(c.next(8)) }
+// uint returns a number of some bytes, at most 8.
+func (c *cursor) uint(width int) uint64 {
+	var wide [8]byte
+	copy(wide[:], c.next(width))
+	return binary.LittleEndian.Uint64(wide[:])
+}
+
+func (c *cursor) u32() uint32 { return uint32(c.uint(4)) }
+func (c *cursor) u64() uint64 { return c.uint(8) }
 
 // skip moves on over n bytes.
 func (c *cursor) skip(n uint64) {

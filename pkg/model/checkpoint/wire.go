@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 )
@@ -31,41 +32,36 @@ type message struct {
 
 var errWire = errors.New("the protocol buffer is damaged")
 
-// next returns the next field; false at the end.
-func (m *message) next() (field, bool, error) {
-	if m.at >= m.end {
-		return field{}, false, nil
-	}
+// next returns the next field.
+func (m *message) next() (field, error) {
 	*m.budget--
 	if *m.budget < 0 {
-		return field{}, false, fmt.Errorf("more than %d fields: no published model has as many", maxFields)
+		return field{}, fmt.Errorf("more than %d fields: no published model has as many", maxFields)
 	}
 	tag, err := m.varint()
 	if err != nil {
-		return field{}, false, err
+		return field{}, err
 	}
 	f := field{number: tag >> 3, kind: tag & 7}
 	switch f.kind {
 	case wireVarint:
 		f.value, err = m.varint()
-		return f, err == nil, err
+		return f, err
 	case wireBytes:
-		if f.value, err = m.varint(); err != nil {
-			return f, false, err
-		}
+		f.value, err = m.varint()
 	case wireFixed64:
 		f.value = 8
 	case wireFixed32:
 		f.value = 4
 	default:
-		return f, false, errWire
+		err = errWire
 	}
-	if f.value > uint64(m.end-m.at) {
-		return f, false, errWire
+	if err != nil || f.value > uint64(m.end-m.at) {
+		return f, cmp.Or(err, errWire)
 	}
 	f.begin, f.end = m.at, m.at+int64(f.value)
 	m.at = f.end
-	return f, true, nil
+	return f, nil
 }
 
 func (m *message) varint() (uint64, error) {
@@ -100,13 +96,14 @@ func (m *message) text(f field) (string, error) {
 
 // each reads all fields. A wire type that a handler does not expect is its own to refuse.
 func (m *message) each(handle func(field) error) error {
-	for {
-		f, ok, err := m.next()
-		if err != nil || !ok {
-			return err
+	for m.at < m.end {
+		f, err := m.next()
+		if err == nil {
+			err = handle(f)
 		}
-		if err := handle(f); err != nil {
+		if err != nil {
 			return err
 		}
 	}
+	return nil
 }

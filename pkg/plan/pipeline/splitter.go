@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"iter"
 	"math"
 	"slices"
 )
@@ -209,16 +210,24 @@ func (s *splitter) extend(m measure, limit float64, use, class int) {
 	}
 }
 
-// goal returns the state with all layers placed.
-func (s *splitter) goal(use, group int) int { return s.state(use, group, s.chain.Layers) }
+// goals visits the states with all layers placed, each with the use of devices.
+func (s *splitter) goals() iter.Seq2[int, int] {
+	return func(yield func(use, state int) bool) {
+		for use := range s.uses {
+			for group := range s.groups {
+				if !yield(use, s.state(use, group, s.chain.Layers)) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // least returns the least value of a goal.
 func (s *splitter) least() float64 {
 	least := math.Inf(1)
-	for use := range s.uses {
-		for group := range s.groups {
-			least = min(least, s.value[s.goal(use, group)])
-		}
+	for _, at := range s.goals() {
+		least = min(least, s.value[at])
 	}
 	return least
 }
@@ -226,11 +235,9 @@ func (s *splitter) least() float64 {
 // fewest returns the least number of stages of a goal within a limit.
 func (s *splitter) fewest(limit float64) int32 {
 	fewest := int32(math.MaxInt32)
-	for use := range s.uses {
-		for group := range s.groups {
-			if s.value[s.goal(use, group)] <= limit {
-				fewest = min(fewest, s.stages[use])
-			}
+	for use, at := range s.goals() {
+		if s.value[at] <= limit {
+			fewest = min(fewest, s.stages[use])
 		}
 	}
 	return fewest
@@ -239,14 +246,9 @@ func (s *splitter) fewest(limit float64) int32 {
 // leastOf returns the first of the goals with the least value among those of so many stages.
 func (s *splitter) leastOf(stages int32) int {
 	best, least := 0, math.Inf(1)
-	for use := range s.uses {
-		if s.stages[use] != stages {
-			continue
-		}
-		for group := range s.groups {
-			if at := s.goal(use, group); s.value[at] < least {
-				best, least = at, s.value[at]
-			}
+	for use, at := range s.goals() {
+		if s.stages[use] == stages && s.value[at] < least {
+			best, least = at, s.value[at]
 		}
 	}
 	return best

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,24 +19,16 @@ const whole = 100_00
 // Percent is a share in hundredths of a percent.
 type Percent int
 
+var percentage = regexp.MustCompile(`^(\d{1,3})(?:\.(\d{1,2}))?%$`)
+
 // ParsePercent reads `50%`, `12.5%` or `0.25%`.
 func ParsePercent(text string) (Percent, error) {
-	refused := func() (Percent, error) {
-		return 0, fmt.Errorf("%q is not a share: give a percentage from 0%% to 100%% with at most two decimals, such as 12.5%%", text)
+	if parts := percentage.FindStringSubmatch(text); parts != nil {
+		if value, err := strconv.Atoi(parts[1] + (parts[2] + "00")[:2]); err == nil && value <= whole {
+			return Percent(value), nil
+		}
 	}
-	number, ok := strings.CutSuffix(text, "%")
-	if !ok {
-		return refused()
-	}
-	units, decimals, pointed := strings.Cut(number, ".")
-	if pointed && (decimals == "" || len(decimals) > 2) || !digits(units) || !digits(decimals+"0") || len(units) > 3 {
-		return refused()
-	}
-	value, err := strconv.Atoi(units + (decimals + "00")[:2])
-	if err != nil || value > whole {
-		return refused()
-	}
-	return Percent(value), nil
+	return 0, fmt.Errorf("%q is not a share: give a percentage from 0%% to 100%% with at most two decimals, such as 12.5%%", text)
 }
 
 func (p Percent) String() string {
@@ -45,10 +38,6 @@ func (p Percent) String() string {
 
 // Of returns the share of n, rounded to the nearest integer.
 func (p Percent) Of(n int) int { return (n*int(p) + whole/2) / whole }
-
-func digits(text string) bool {
-	return text != "" && strings.Trim(text, "0123456789") == ""
-}
 
 // Share is how many nodes have a shape: a number, a percentage, or what the other shares leave.
 type Share struct {
@@ -83,11 +72,11 @@ func ParseShare(text string) (Share, error) {
 		percent, err := ParsePercent(amount)
 		return Share{Shape: shape, Percent: percent, Kind: Relative}, err
 	}
-	nodes, err := strconv.Atoi(amount)
-	if err != nil || !digits(amount) || nodes > MaxNodes {
+	nodes, err := strconv.ParseUint(amount, 10, 31)
+	if err != nil || nodes > MaxNodes {
 		return Share{}, fmt.Errorf("%q is not a number of nodes: give one from 0 to %d, or a percentage such as 60%%", amount, MaxNodes)
 	}
-	return Share{Shape: shape, Nodes: nodes, Kind: Fixed}, nil
+	return Share{Shape: shape, Nodes: int(nodes), Kind: Fixed}, nil
 }
 
 // Count is how many nodes have a shape.

@@ -156,7 +156,7 @@ func checkHops(t *testing.T, f *Fleet, o *Optimum) {
 			in[h.To] += h.Rate
 			out[h.From] += h.Rate
 		}
-		if capacity := f.capacity(h); h.Rate > capacity*(1+Precision) {
+		if capacity := f.Links.capacity(h.From, h.To); h.Rate > capacity*(1+Precision) {
 			t.Errorf("hop %+v exceeds %v", h, capacity)
 		}
 	}
@@ -170,17 +170,6 @@ func checkHops(t *testing.T, f *Fleet, o *Optimum) {
 		if in[i] > 0 && in[i] > f.Devices[i].Rates[s.End-s.Start-1]*(1+Precision) {
 			t.Errorf("device %d takes %v, more than its rate", i, in[i])
 		}
-	}
-}
-
-func (f *Fleet) capacity(h Hop) float64 {
-	switch {
-	case h.From == Client:
-		return f.Links.in(h.To)
-	case h.To == Client:
-		return f.Links.out(h.From)
-	default:
-		return f.Links.between(h.From, h.To)
 	}
 }
 

@@ -64,9 +64,9 @@ const (
 	firstDevice
 )
 
-func (n *network) hop(from, to, tail, head int, capacity float64) {
+func (n *network) hop(l *Links, from, to, tail, head int) {
 	n.hops = append(n.hops, Hop{From: from, To: to})
-	n.arcs = append(n.arcs, n.graph.connect(tail, head, min(capacity, unbounded)))
+	n.arcs = append(n.arcs, n.graph.connect(tail, head, min(l.capacity(from, to), unbounded)))
 }
 
 // connect builds the network. Devices that reach beyond `at` deliver to the receiver, as if what follows them were no
@@ -81,17 +81,17 @@ func (n *network) connect(f *Fleet, spans []Span, at int) {
 		in, out := firstDevice+2*i, firstDevice+2*i+1
 		n.graph.connect(in, out, f.Devices[i].Rates[s.End-s.Start-1])
 		if s.Start == 0 {
-			n.hop(Client, i, sender, in, f.Links.in(i))
+			n.hop(f.Links, Client, i, sender, in)
 		}
 		switch {
 		case s.End == f.Layers:
-			n.hop(i, Client, out, receiver, f.Links.out(i))
+			n.hop(f.Links, i, Client, out, receiver)
 		case s.End > at:
 			n.graph.connect(out, receiver, unbounded)
 		default:
 			for j, t := range spans {
 				if !t.Empty() && t.Start == s.End {
-					n.hop(i, j, out, firstDevice+2*j, f.Links.between(i, j))
+					n.hop(f.Links, i, j, out, firstDevice+2*j)
 				}
 			}
 		}
@@ -101,23 +101,16 @@ func (n *network) connect(f *Fleet, spans []Span, at int) {
 // unbounded is more than all devices of a fleet carry, and still finite.
 const unbounded = maxRate * maxDevices
 
-func (l *Links) in(i int) float64 {
-	if l == nil {
+// capacity returns what the link of a hop carries.
+func (l *Links) capacity(from, to int) float64 {
+	switch {
+	case l == nil:
 		return unbounded
+	case from == Client:
+		return l.In[to]
+	case to == Client:
+		return l.Out[from]
+	default:
+		return l.Between[from][to]
 	}
-	return l.In[i]
-}
-
-func (l *Links) out(i int) float64 {
-	if l == nil {
-		return unbounded
-	}
-	return l.Out[i]
-}
-
-func (l *Links) between(i, j int) float64 {
-	if l == nil {
-		return unbounded
-	}
-	return l.Between[i][j]
 }

@@ -1,0 +1,114 @@
+package agreement
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/engine"
+	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+// jobs differ in what engines look at beside degrees: the sharding, and whether the micro-batches suit the stages.
+var jobs = []*v1alpha1.TrainingWorkload{
+	{Method: "Full", Optimizer: "AdamW", SequenceLength: 4096, GlobalBatch: 480, MicroBatch: 1, Sharding: "None"},
+	{Method: "Full", Optimizer: "AdamW", SequenceLength: 4096, GlobalBatch: 480, MicroBatch: 1, Sharding: "ZeRO3", ActivationCheckpointing: true},
+	{Method: "LoRA", Optimizer: "SGD", SequenceLength: 2048, GlobalBatch: 8, MicroBatch: 2, Sharding: "ZeRO1"},
+}
+
+// trainingDegrees are the degrees that are asked about: of tensor, pipeline and data alone and in pairs, and of a mixture
+// with its experts shared out.
+func trainingDegrees(a *v1alpha1.Architecture) [][4]int {
+	all := [][4]int{{2, 2, 2, 1}, {1, 2, 4, 1}, {2, 1, 3, 1}}
+	for _, n := range []int{1, 2, 3, 4, 5, 8, 16} {
+		all = append(all, [4]int{n, 1, 1, 1}, [4]int{1, n, 1, 1}, [4]int{1, 1, n, 1}, [4]int{2, n, 1, 1})
+		if a.MoE != nil {
+			all = append(all, [4]int{1, 1, n, n}, [4]int{1, 1, n, 2}, [4]int{n, 1, 2, 2}, [4]int{n, 1, 1, n})
+		}
+	}
+	return all
+}
+
+// TestTrainingOfEveryModelInEveryDegree asks about every engine, model and degree, each with every job.
+func TestTrainingOfEveryModelInEveryDegree(t *testing.T) {
+	h200 := product(t, "NVIDIA H200")
+	for _, name := range engine.Names() {
+		e := row(t, name)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster, yes, no := fleet.NewCluster([]fleet.Node{node(h200)}), 0, 0
+			for _, of := range model.Names() {
+				m := lookup(t, of)
+				for i, d := range trainingDegrees(&m.Architecture) {
+					for _, job := range sample(i) {
+						if trained(t, &question{e, m, v1alpha1.BF16, h200, d[0], d[1], d[2], d[3], job}, cluster) {
+							yes++
+						} else {
+							no++
+						}
+					}
+				}
+			}
+			if yes < 500 || no < 500 {
+				t.Errorf("%d questions are answered by yes and %d by no: both must be many", yes, no)
+			}
+		})
+	}
+}
+
+// TestTrainingOnEveryDevice asks about every engine on every product of the catalogue by whose rates an estimate can be made.
+func TestTrainingOnEveryDevice(t *testing.T) {
+	m := lookup(t, "Llama-3.1-8B")
+	refused, products := 0, 0
+	for _, p := range accelerator.Products() {
+		usual := question{row(t, string(engine.DefaultTraining)), m, v1alpha1.FP16, &p, 1, 1, 1, 1, jobs[0]}
+		if _, err := usual.train(); err != nil || p.Family == v1alpha1.FamilyCPU {
+			continue
+		}
+		products++
+		cluster := fleet.NewCluster([]fleet.Node{node(&p)})
+		for _, name := range engine.Names() {
+			for _, tensor := range []int{1, 2, 3} {
+				if !trained(t, &question{row(t, name), m, v1alpha1.FP16, &p, tensor, 1, 2, 1, jobs[0]}, cluster) && tensor < 3 {
+					refused++
+				}
+			}
+		}
+	}
+	if products < 50 || refused == 0 {
+		t.Errorf("%d products, %d refusals of an engine on a device", products, refused)
+	}
+}
+
+// trained asks all about a question and returns their answer. A plan does not keep the batch and the sharding, so an export
+// may be possible where these forbid training; where training is possible, export is too, and so is it where no job can
+// forbid it. Where the product's own link joins the devices, as on the node of a question, both times of a step are equal.
+func trained(t *testing.T, q *question, cluster *fleet.Cluster) bool {
+	t.Helper()
+	seconds, estimated := q.train()
+	if errors.Is(estimated, errMemory) {
+		return true
+	}
+	planned, refused := q.plan(cluster)
+	exported := q.export()
+	byJob := q.pipeline > 1 || int(q.training.GlobalBatch)%(int(q.training.MicroBatch)*q.data) != 0
+	if (estimated == nil) != (refused == nil) || estimated == nil && exported != nil || !byJob && (estimated == nil) != (exported == nil) {
+		t.Errorf("%s:\n train  %v\n plan   %v\n export %v", q, estimated, refused, exported)
+	}
+	if estimated != nil || refused != nil || planned.Estimate == nil || !q.product.Switched() {
+		return estimated == nil
+	}
+	if off := math.Abs(seconds*1e3 - float64(planned.Estimate.StepMillis)); off > 0.51+seconds/100 { // of rounding to milliseconds, and to six digits
+		t.Errorf("%s: a step takes %g ms in train and %d ms in plan", q, seconds*1e3, planned.Estimate.StepMillis)
+	}
+	return true
+}
+
+// sample returns the jobs of the i-th degrees: all of them are asked about in turn, the first always.
+func sample(i int) []*v1alpha1.TrainingWorkload {
+	return slices.Compact([]*v1alpha1.TrainingWorkload{jobs[0], jobs[i%len(jobs)]})
+}
