@@ -12,7 +12,6 @@ import (
 	"github.com/rankwright/rankwright/internal/cli/sizing"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/fleet"
-	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan"
@@ -27,13 +26,13 @@ type decision struct {
 	plan    *v1alpha1.ShardingPlan
 	mesh    *v1alpha1.DeviceMesh
 	failure error
-	// devices is the memory of devices, by node and id.
-	devices map[string]map[v1alpha1.DeviceID]memory.Device
+	// hosts are the nodes of the inventories.
+	hosts mesh.Hosts
 	// why is set where an explanation is asked for.
 	why *explain.Explanation
 }
 
-func (d *decision) name() string { return NamespaceOf(d.placement) + "/" + d.placement.Name }
+func (d *decision) name() string { return fullName(d.placement) }
 
 // planOffline plans every placement, one after the other. An error is a mistake in the input; that a model does not
 // fit is a decision.
@@ -43,13 +42,12 @@ func planOffline(m *Manifests, explained bool) ([]decision, error) {
 	}
 	now := m.Snapshot()
 	cluster, hosts := now.Cluster(nil), MeshHosts(m, now)
-	devices := deviceMemory(m.Inventories)
 	decisions := make([]decision, len(m.Placements))
 	for i := range m.Placements {
 		d := &decisions[i]
-		d.placement, d.devices = &m.Placements[i], devices
+		d.placement, d.hosts = &m.Placements[i], hosts
 		setDefaults(d.placement)
-		d.decide(cluster, hosts, m, explained)
+		d.decide(cluster, m, explained)
 		if d.plan != nil {
 			cluster.Take(d.name(), &d.plan.Spec)
 		}
@@ -58,7 +56,7 @@ func planOffline(m *Manifests, explained bool) ([]decision, error) {
 }
 
 // decide plans one placement.
-func (d *decision) decide(cluster *fleet.Cluster, hosts mesh.Hosts, m *Manifests, explained bool) {
+func (d *decision) decide(cluster *fleet.Cluster, m *Manifests, explained bool) {
 	if *d.placement.Spec.Replicas == 0 {
 		d.failure = errors.New("spec.replicas is 0: there is nothing to plan; raise it")
 		return
@@ -81,13 +79,13 @@ func (d *decision) decide(cluster *fleet.Cluster, hosts mesh.Hosts, m *Manifests
 		}
 	}
 	sharding := plan.Object(d.placement, spec, 1)
-	ranks, err := mesh.FromPlanOn(sharding.Name, &sharding.Spec, hosts)
+	ranks, err := mesh.FromPlanOn(sharding.Name, &sharding.Spec, d.hosts)
 	if err != nil {
 		d.failure = err
 		return
 	}
 	d.plan, d.mesh = sharding, meshObject(d.placement, ranks)
-	if d.mesh.Status.SlowestLinks, err = mesh.SlowestLinks(ranks, hosts); err != nil {
+	if d.mesh.Status.SlowestLinks, err = mesh.SlowestLinks(ranks, d.hosts); err != nil {
 		d.failure = err
 	}
 }
@@ -184,7 +182,7 @@ func (m *Manifests) Snapshot() *fleet.Snapshot {
 	}
 	anew := map[string]bool{}
 	for i := range m.Placements {
-		anew[NamespaceOf(&m.Placements[i])+"/"+m.Placements[i].Name] = true
+		anew[fullName(&m.Placements[i])] = true
 	}
 	for _, p := range m.Plans {
 		if p.Namespace = NamespaceOf(&p); !anew[p.Namespace+"/"+p.Spec.Placement.Name] {
@@ -196,44 +194,21 @@ func (m *Manifests) Snapshot() *fleet.Snapshot {
 
 // Distinct refuses two placements or two inventories of one name, which a cluster could not have.
 func Distinct(m *Manifests) error {
-	seen := map[string]bool{}
-	check := func(kind, name string) error {
-		if seen[kind+" "+name] {
-			return fmt.Errorf("%s %s is in the files twice: remove one", kind, name)
-		}
-		seen[kind+" "+name] = true
-		return nil
-	}
+	var names []string
 	for i := range m.Inventories {
-		if err := check("AcceleratorInventory", m.Inventories[i].Name); err != nil {
-			return err
-		}
+		names = append(names, "AcceleratorInventory "+m.Inventories[i].Name)
 	}
 	for i := range m.Placements {
-		if err := check("ModelPlacement", NamespaceOf(&m.Placements[i])+"/"+m.Placements[i].Name); err != nil {
-			return err
+		names = append(names, "ModelPlacement "+fullName(&m.Placements[i]))
+	}
+	seen := map[string]bool{}
+	for _, name := range names {
+		if seen[name] {
+			return fmt.Errorf("%s is in the files twice: remove one", name)
 		}
+		seen[name] = true
 	}
 	return nil
-}
-
-func deviceMemory(inventories []v1alpha1.AcceleratorInventory) map[string]map[v1alpha1.DeviceID]memory.Device {
-	all := map[string]map[v1alpha1.DeviceID]memory.Device{}
-	for i := range inventories {
-		devices := inventories[i].Status.Devices
-		node := make(map[v1alpha1.DeviceID]memory.Device, len(devices))
-		for j := range devices {
-			d := &devices[j]
-			if d.Memory == nil {
-				continue
-			}
-			node[d.ID] = memory.Device{
-				Vendor: d.Vendor, Product: d.Product, TotalBytes: d.Memory.TotalMiB << 20, OthersBytes: max(0, d.Memory.TotalMiB-d.FreeMiB()) << 20,
-			}
-		}
-		all[inventories[i].Name] = node
-	}
-	return all
 }
 
 // MeshHosts returns the nodes of the inventories.

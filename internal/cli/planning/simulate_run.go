@@ -59,7 +59,7 @@ func (s *simulation) placeAll(ctx context.Context) (*decision, error) {
 			if err := s.place(d, resolved); err != nil {
 				return s.end(d, err)
 			}
-			s.progress.tell("%s planned, %s", term.Grouped(int64(len(s.report.Placements))), d.name())
+			s.progress.tell("%s planned, %s", term.Grouped(len(s.report.Placements)), d.name())
 		}
 	}
 	return nil, nil

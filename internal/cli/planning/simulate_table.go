@@ -2,7 +2,6 @@ package planning
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,25 +11,21 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// Print prints the placements, what is left of each product, and the summary.
-func (r *SimulationReport) Print(w io.Writer, wide bool) error {
-	var parts []func(io.Writer) error
-	if len(r.Placements) > 0 {
-		parts = append(parts, func(w io.Writer) error { return r.printPlacements(w, wide) })
-	}
-	parts = append(parts, r.printProducts, func(w io.Writer) error { return term.Sheet(w, r.summary()) })
-	return term.Paragraphs(w, parts...)
+// Print writes the placements, what is left of each product, and the summary.
+func (r *SimulationReport) Print(p *term.Page, wide bool) {
+	r.printPlacements(p, wide)
+	p.Paragraph()
+	r.printProducts(p)
+	p.Paragraph()
+	p.Sheet(r.summary())
 }
 
-func (r *SimulationReport) printPlacements(w io.Writer, wide bool) error {
+func (r *SimulationReport) printPlacements(p *term.Page, wide bool) {
 	header := []string{"PLACEMENT", "STRATEGY", "DEVICES", "NODES", "MEMORY", "ESTIMATE", "TIME"}
 	if wide {
 		header = append(header, "WEIGHTS", "PRODUCTS", "ON")
 	}
-	groups := r.groups()
-	rows := make([][]string, len(groups))
-	for i := range groups {
-		g := &groups[i]
+	p.Table(header, term.Rows(r.groups(), func(g *placementGroup) []any {
 		name, estimate := g.Placement, ""
 		if g.times > 1 {
 			name += fmt.Sprintf(" (x%d)", g.times)
@@ -38,14 +33,12 @@ func (r *SimulationReport) printPlacements(w io.Writer, wide bool) error {
 		if g.TokensPerSecond > 0 {
 			estimate = term.Grouped(g.TokensPerSecond) + " tokens/s"
 		}
-		rows[i] = []string{
-			name, g.Strategy, strconv.Itoa(int(g.Devices)), strconv.Itoa(int(g.Nodes)), words.HumanBytes(g.MemoryBytes), estimate, micros(g.PlanMicros),
-		}
+		row := []any{name, g.Strategy, g.Devices, g.Nodes, words.HumanBytes(g.MemoryBytes), estimate, micros(g.PlanMicros)}
 		if wide {
-			rows[i] = append(rows[i], string(g.Quantization), productsText(g.Products), nodesText(g.On))
+			row = append(row, g.Quantization, productsText(g.Products), nodesText(g.On))
 		}
-	}
-	return term.Table(w, header, rows)
+		return row
+	}))
 }
 
 func productsText(products map[string]int) string {
@@ -66,20 +59,18 @@ func nodesText(nodes []string) string {
 	return strings.Join(nodes, ",")
 }
 
-func (r *SimulationReport) printProducts(w io.Writer) error {
+func (r *SimulationReport) printProducts(p *term.Page) {
 	header := []string{"PRODUCT", "NODES", "DEVICES", "FREE", "LEFT"}
 	if r.TensorGroup > 1 {
 		header = append(header, fmt.Sprintf("FREE BELOW TP%d", r.TensorGroup), fmt.Sprintf("LEFT BELOW TP%d", r.TensorGroup))
 	}
-	rows := make([][]string, len(r.Products))
-	for i := range r.Products {
-		p := &r.Products[i]
-		rows[i] = []string{p.Product, strconv.Itoa(p.Nodes), strconv.Itoa(p.Devices), strconv.Itoa(p.FreeBefore), strconv.Itoa(p.FreeAfter)}
+	p.Table(header, term.Rows(r.Products, func(s *ProductStock) []any {
+		row := []any{s.Product, s.Nodes, s.Devices, s.FreeBefore, s.FreeAfter}
 		if r.TensorGroup > 1 {
-			rows[i] = append(rows[i], share(p.StrandedBefore, p.FreeBefore), share(p.StrandedAfter, p.FreeAfter))
+			row = append(row, share(s.StrandedBefore, s.FreeBefore), share(s.StrandedAfter, s.FreeAfter))
 		}
-	}
-	return term.Table(w, header, rows)
+		return row
+	}))
 }
 
 // share is a part of a whole in percent; nothing where there is no whole.
@@ -91,20 +82,17 @@ func share(part, whole int) string {
 }
 
 func (r *SimulationReport) summary() [][2]string {
-	rows := [][2]string{{"Cluster", r.Cluster.title()}, {"Index", micros(r.Times.IndexMicros)}}
-	planned := len(r.Placements)
+	planned, full := len(r.Placements), r.Full != ""
 	count := strconv.Itoa(planned)
-	if r.Full == "" && planned < r.Asked {
+	if !full && planned < r.Asked {
 		count = fmt.Sprintf("%d of %d", planned, r.Asked)
 	}
-	if planned > 0 {
-		rows = append(rows, [2]string{"Plans", fmt.Sprintf("%s, median %s, worst %s", count, micros(r.Times.PlanMedianMicros), micros(r.Times.PlanWorstMicros))})
+	return [][2]string{
+		{"Cluster", r.Cluster.title()},
+		{"Index", micros(r.Times.IndexMicros)},
+		term.RowIf(planned > 0, "Plans", fmt.Sprintf("%s, median %s, worst %s", count, micros(r.Times.PlanMedianMicros), micros(r.Times.PlanWorstMicros))),
+		term.RowIf(r.Times.RefusalMicros > 0, "Refusal", micros(r.Times.RefusalMicros)),
+		term.RowIf(full, "Fits", words.Counted(planned, "time")),
+		term.RowIf(full, "Full", r.Full),
 	}
-	if r.Times.RefusalMicros > 0 {
-		rows = append(rows, [2]string{"Refusal", micros(r.Times.RefusalMicros)})
-	}
-	if r.Full != "" {
-		rows = append(rows, [2]string{"Fits", words.Counted(planned, "time")}, [2]string{"Full", r.Full})
-	}
-	return rows
 }

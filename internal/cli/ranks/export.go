@@ -1,8 +1,10 @@
 package ranks
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +16,15 @@ import (
 	"github.com/rankwright/rankwright/internal/cli/planning"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/launch"
+)
+
+// exportFormat is the value of --output of export.
+type exportFormat string
+
+const (
+	exportFiles exportFormat = "files"
+	exportEnv   exportFormat = "env"
+	exportJSON  exportFormat = "json"
 )
 
 // exportOptions are the flags of export.
@@ -65,13 +76,10 @@ the ModelPlacement, where it is in the files, else by --hosts and --pod-devices.
 		},
 	}
 	flags := command.Flags()
-	flags.StringArrayVarP(&options.files, "filename", "f", nil, "file or folder with the DeviceMesh and its ShardingPlan, - for standard input; may be repeated")
-	_ = command.MarkFlagFilename("filename", "yaml", "yml", "json")
+	planning.AddFiles(command, &options.files, "file or folder with the DeviceMesh and its ShardingPlan, - for standard input; may be repeated")
 	flags.StringVar(&options.launcher, "for", "", "launcher: "+strings.Join(launch.Names(), ", ")+" (default: those of the engine)")
 	term.Complete(command, "for", launch.Names())
-	options.output = exportFiles
-	flags.VarP(&options.output, "output", "o", "output format")
-	term.Complete(command, "output", exportFormats)
+	term.AddOutput(command, &options.output, exportFiles, exportEnv, exportJSON)
 	flags.StringVarP(&options.namespace, "namespace", "n", "", "namespace of the mesh, where several in the files have its name")
 	flags.StringVar(&options.hosts, "hosts", "", "pattern of the pods' hosts with {pod}, {copy}, {worker} or {-worker} (default: the nodes' addresses)")
 	flags.StringVar(&options.podDevices, "pod-devices", "", "devices of each pod (default: all that a copy has on a node)")
@@ -96,8 +104,8 @@ func (o *exportOptions) check(args []string) (string, error) {
 	case o.folder != "" && o.output != exportFiles:
 		return "", term.Usagef("--folder is for -o files")
 	}
-	kind, name, found := strings.Cut(args[0], "/")
-	if !found || name == "" || !slices.Contains([]string{"mesh", "dmesh", "devicemesh", "devicemeshes"}, kind) {
+	kind, name, _ := strings.Cut(args[0], "/")
+	if name == "" || !slices.Contains([]string{"mesh", "dmesh", "devicemesh", "devicemeshes"}, kind) {
 		return "", term.Usagef("%q is no mesh: give mesh/NAME", args[0])
 	}
 	return name, nil
@@ -156,11 +164,7 @@ func (o *exportOptions) bundle(read *planning.Manifests, name string) (*launch.B
 	if err != nil {
 		return nil, fmt.Errorf("mesh %s: %w", name, err)
 	}
-	launcher := o.launcher
-	if launcher == "" {
-		launcher = annotations[launch.AnnotationLauncher]
-	}
-	return job.Write(launcher)
+	return job.Write(cmp.Or(o.launcher, annotations[launch.AnnotationLauncher]))
 }
 
 // writeOne writes the environment of the pod or the rank that is asked for.
@@ -230,7 +234,7 @@ func meshAndPlan(m *planning.Manifests, namespace, name string) (*v1alpha1.Devic
 	return nil, nil, fmt.Errorf("no ShardingPlan %s in the files, of which DeviceMesh %s was made: add it", mesh.Spec.Plan, name)
 }
 
-// annotationsOf returns the annotations of a mesh's placement; nil where the placement is not in the files.
+// annotationsOf returns the annotations of a mesh's placement; none where the placement is not in the files.
 func annotationsOf(m *planning.Manifests, mesh *v1alpha1.DeviceMesh) map[string]string {
 	annotations := map[string]string{}
 	for i := range m.Placements {
@@ -238,9 +242,7 @@ func annotationsOf(m *planning.Manifests, mesh *v1alpha1.DeviceMesh) map[string]
 		if p.Name != mesh.Spec.Placement.Name || planning.NamespaceOf(p) != planning.NamespaceOf(mesh) {
 			continue
 		}
-		for name, value := range p.Annotations {
-			annotations[name] = value
-		}
+		maps.Copy(annotations, p.Annotations)
 	}
 	return annotations
 }

@@ -1,10 +1,10 @@
 package host
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/term"
 )
 
 func TestSharedMemoryIsSaidAsSuch(t *testing.T) {
@@ -24,9 +24,10 @@ func TestSharedMemoryIsSaidAsSuch(t *testing.T) {
 		"no size":          {[]v1alpha1.Device{sharing("arm-gpu0", 0, 0)}, "\nMemory shared with the host: how much is not known\n  arm-gpu0\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var out strings.Builder
-			if err := printShared(&out, test.devices); err != nil || out.String() != test.want {
-				t.Errorf("got %q, %v; want %q", out.String(), err, test.want)
+			var out term.Page
+			printShared(&out, test.devices)
+			if out.String() != test.want {
+				t.Errorf("got %q, want %q", out.String(), test.want)
 			}
 		})
 	}

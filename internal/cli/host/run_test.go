@@ -15,6 +15,7 @@ import (
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // scans gives one look after another, and the user ends the watch after the last.
@@ -89,7 +90,7 @@ func TestWatchRefreshesReadings(t *testing.T) {
 		"table": "",
 	} {
 		var options detectOptions
-		options.view.output.name = output
+		options.view.output.name = term.Format(output)
 		out, _, err := watched(t, &options, edited(t, breaks), edited(t, warms), edited(t, hardly))
 		if err != nil {
 			t.Fatal(err)
@@ -160,13 +161,21 @@ func TestWatchIsEndedByTheUser(t *testing.T) {
 	if pause(ctx, time.Hour) {
 		t.Error("goes on")
 	}
+	looks := 0
 	ended := detection{
-		look:    func(context.Context) (scan, error) { return scan{}, context.Canceled },
+		detectOptions: &detectOptions{watch: true}, selects: selection{filter: inventory.All()},
+		look: func(context.Context) (scan, error) {
+			looks++
+			if looks > 1 {
+				return scan{}, context.Canceled
+			}
+			return edited(t, same), nil
+		},
 		pause:   func(context.Context) bool { return true },
 		streams: term.Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}},
 	}
-	if err := ended.follow(ctx, look{}); err != nil {
-		t.Errorf("error %v", err)
+	if err := ended.run(ctx); err != nil || looks != 2 {
+		t.Errorf("%d looks, error %v", looks, err)
 	}
 	if !pause(t.Context(), time.Nanosecond) {
 		t.Error("ended by nobody")

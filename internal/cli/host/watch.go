@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -12,77 +11,45 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
-	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
-// look is what was shown of one look at the host.
-type look struct {
-	shown    v1alpha1.AcceleratorInventory
-	readings backend.Readings
-}
-
-// follow prints what changes from one look to the next.
-func (d *detection) follow(ctx context.Context, last look) error {
-	for d.pause(ctx) {
-		found, err := d.look(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		shown, _ := d.selects.apply(found.inventory)
-		now := look{shown, found.readings}
-		if err := d.tell(last, now); err != nil {
-			return err
-		}
-		if d.timings {
-			if err := printTimings(d.streams.Err, found.times, found.elapsed); err != nil {
-				return err
-			}
-		}
-		if err := d.alarm(shown.Status.Devices, found.readings); err != nil {
-			return err
-		}
-		last = now
-	}
-	return nil
-}
-
 // tell prints what is otherwise than at the last look, or the whole inventory anew for machines. In the wide table readings are
 // shown, so their changes are, too.
-func (d *detection) tell(last, now look) error {
-	if d.view.output.machine() {
-		if len(inventory.Diff(&last.shown.Status, &now.shown.Status)) == 0 && equality.Semantic.DeepEqual(last.readings, now.readings) {
+func (d *detection) tell(last, now *scan) error {
+	before, after := &last.inventory.Status, &now.inventory.Status
+	if d.view.output.name.Machine() {
+		if len(inventory.Diff(before, after)) == 0 && equality.Semantic.DeepEqual(last.readings, now.readings) {
 			return nil
 		}
-		return d.view.writeNext(d.streams.Out, now.shown, now.readings)
+		if d.view.output.name == term.FormatYAML {
+			_, _ = fmt.Fprintln(d.streams.Out, "---")
+		}
+		return d.view.writeTo(d.streams.Out, now.inventory, now.readings)
 	}
-	changes := inventory.Diff(inSteps(&last.shown.Status), inSteps(&now.shown.Status))
-	if d.view.output.name == string(term.FormatWide) {
+	changes := inventory.Diff(inSteps(before), inSteps(after))
+	if d.view.output.name.Wide() {
 		changes = append(changes, readingChanges(last, now)...)
 	}
-	return printChanges(d.streams.Out, d.now(), changes, &now.shown)
+	return printChanges(d.streams.Out, d.now(), changes, now.inventory)
 }
 
 // readingChanges are the changes of readings of the devices that were there before, as the table shows them.
-func readingChanges(last, now look) []inventory.Change {
+func readingChanges(last, now *scan) []inventory.Change {
 	var changes []inventory.Change
-	for i := range now.shown.Status.Devices {
-		id := now.shown.Status.Devices[i].ID
-		if last.shown.Status.Device(id) == nil {
+	for _, d := range withReadings(now.inventory.Status.Devices, now.readings) {
+		before := liveDevice{last.inventory.Status.Device(d.ID), last.readings[d.ID]}
+		if before.Device == nil {
 			continue
 		}
-		before, after := readingCells(last.readings[id]), readingCells(now.readings[id])
 		var fields []inventory.FieldChange
-		for column, name := range readingColumns {
-			if before[column] != after[column] {
-				fields = append(fields, inventory.FieldChange{Field: strings.ToLower(name), Old: before[column], New: after[column]})
+		for _, column := range readingColumns {
+			if was, is := column.value(before), column.value(d); was != is {
+				fields = append(fields, inventory.FieldChange{Field: strings.ToLower(column.header), Old: was, New: is})
 			}
 		}
 		if len(fields) > 0 {
-			changes = append(changes, inventory.Change{Kind: inventory.Changed, What: "Device", Name: string(id), Fields: fields})
+			changes = append(changes, inventory.Change{Kind: inventory.Changed, What: "Device", Name: string(d.ID), Fields: fields})
 		}
 	}
 	return changes
@@ -114,7 +81,7 @@ func aboutChange(change inventory.Change, shown *v1alpha1.AcceleratorInventory) 
 }
 
 func aboutDevice(d *v1alpha1.Device) string {
-	parts := []string{}
+	var parts []string
 	if d.Product != "" {
 		parts = append(parts, d.Product)
 	}

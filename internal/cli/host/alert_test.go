@@ -54,7 +54,7 @@ func TestAlerts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			result := a.check(devices, readings)
+			result := a.check(withReadings(devices, readings))
 			if diff := cmp.Diff(want, result.met); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -74,7 +74,7 @@ func TestAShareOfUnknownMemoryIsUnknown(t *testing.T) {
 	}
 	readings := backend.Readings{"x": {MemoryUsedMiB: new(int64(5))}, "y": {MemoryUsedMiB: new(int64(5))}}
 	devices := []v1alpha1.Device{{ID: "x"}, {ID: "y", Memory: &v1alpha1.DeviceMemory{}}}
-	if result := a.check(devices, readings); result.known != 0 || len(result.unknown) != 2 || len(result.met) != 0 {
+	if result := a.check(withReadings(devices, readings)); result.known != 0 || len(result.unknown) != 2 || len(result.met) != 0 {
 		t.Errorf("%+v", result)
 	}
 }
@@ -114,6 +114,6 @@ func FuzzParseAlert(f *testing.F) {
 			}
 			return
 		}
-		a.check(devices, readings)
+		a.check(withReadings(devices, readings))
 	})
 }

@@ -2,8 +2,7 @@ package planning
 
 import (
 	"fmt"
-	"io"
-	"slices"
+	"math"
 	"strconv"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -15,20 +14,28 @@ import (
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
-// writeTo prints a plan and its mesh; nothing where there is none, since the reason goes to the errors.
-func (d *decision) writeTo(w io.Writer, f term.AnswerFormat) error {
+// show writes a plan and its mesh; nothing where there is none, since the reason goes to the errors.
+func (d *decision) show(p *term.Page, output term.Format) {
 	if d.plan == nil {
-		return nil
+		return
 	}
-	summary := func(w io.Writer) error { return term.Sheet(w, d.summary()) }
-	if f == term.AnswerExplain && d.why != nil {
-		return term.Paragraphs(w, append([]func(io.Writer) error{summary}, d.explainParts()...)...)
+	p.Sheet(d.summary())
+	if output == term.FormatExplain && d.why != nil {
+		d.explain(p)
+		return
 	}
 	rejected := d.plan.Spec.Rejected
-	if f != term.AnswerFormat(term.FormatWide) {
+	if !output.Wide() {
 		rejected = alternativesAmong(rejected)
 	}
-	return term.Paragraphs(w, summary, d.printStages, d.printRows, d.printMesh, func(w io.Writer) error { return printRejected(w, rejected) })
+	p.Paragraph()
+	d.printStages(p)
+	p.Paragraph()
+	d.printRows(p)
+	p.Paragraph()
+	d.printMesh(p)
+	p.Paragraph()
+	printRejected(p, rejected)
 }
 
 // alternativesAmong are the rejected plans that would fit as well.
@@ -78,30 +85,20 @@ func (d *decision) training() bool { return d.placement.Spec.Workload.Training !
 
 // estimateRows are the numbers of an estimate with their ranges, what they rest on, and the price.
 func estimateRows(e *v1alpha1.Estimate) [][2]string {
-	var rows [][2]string
-	if e.StepMillis > 0 {
-		rows = append(rows, [2]string{"Step", ranged(e.StepMillis, e.StepMillisLow, e.StepMillisHigh, 1e-3, "s")})
+	price := fmt.Sprintf("%s USD a million tokens", dollars(float64(e.MicroUSDPerMillionTokens)/1e6))
+	if e.PriceBasis != "" {
+		price += "; " + e.PriceBasis
 	}
-	rows = append(rows, [2]string{"Throughput", ranged(e.TokensPerSecond, e.TokensPerSecondLow, e.TokensPerSecondHigh, 1, "tokens/s")})
-	if e.TTFTMillis > 0 || e.TPOTMicros > 0 {
-		rows = append(rows,
-			[2]string{"TTFT", ranged(e.TTFTMillis, e.TTFTMillisLow, e.TTFTMillisHigh, 1, "ms")},
-			[2]string{"TPOT", ranged(e.TPOTMicros, e.TPOTMicrosLow, e.TPOTMicrosHigh, 1e-3, "ms")})
+	latency := e.TTFTMillis > 0 || e.TPOTMicros > 0
+	return [][2]string{
+		term.RowIf(e.StepMillis > 0, "Step", ranged(e.StepMillis, e.StepMillisLow, e.StepMillisHigh, 1e-3, "s")),
+		{"Throughput", ranged(e.TokensPerSecond, e.TokensPerSecondLow, e.TokensPerSecondHigh, 1, "tokens/s")},
+		term.RowIf(latency, "TTFT", ranged(e.TTFTMillis, e.TTFTMillisLow, e.TTFTMillisHigh, 1, "ms")),
+		term.RowIf(latency, "TPOT", ranged(e.TPOTMicros, e.TPOTMicrosLow, e.TPOTMicrosHigh, 1e-3, "ms")),
+		term.RowIf(e.MicroUSDPerMillionTokens > 0, "Price", price),
+		term.RowIf(e.LoadSeconds > 0, "Load", fmt.Sprintf("%d s at least to load the weights", e.LoadSeconds)),
+		term.RowIf(e.Basis != "", "Basis", e.Basis),
 	}
-	if e.MicroUSDPerMillionTokens > 0 {
-		text := fmt.Sprintf("%s USD a million tokens", dollars(float64(e.MicroUSDPerMillionTokens)/1e6))
-		if e.PriceBasis != "" {
-			text += "; " + e.PriceBasis
-		}
-		rows = append(rows, [2]string{"Price", text})
-	}
-	if e.LoadSeconds > 0 {
-		rows = append(rows, [2]string{"Load", fmt.Sprintf("%d s at least to load the weights", e.LoadSeconds)})
-	}
-	if e.Basis != "" {
-		rows = append(rows, [2]string{"Basis", e.Basis})
-	}
-	return rows
 }
 
 // ranged is an integer in a larger unit, with its range where that is known.
@@ -131,7 +128,7 @@ func strategyText(s *v1alpha1.ShardingPlanSpec) string {
 }
 
 // printStages prints what each device of a stage holds, and how much the device that offers least has for it.
-func (d *decision) printStages(w io.Writer) error {
+func (d *decision) printStages(p *term.Page) {
 	header := []string{"STAGE", "LAYERS", "WEIGHTS", "KV CACHE", "ACTIVATIONS", "OVERHEAD", "PER DEVICE", "AVAILABLE"}
 	if d.training() {
 		header = []string{"STAGE", "LAYERS", "WEIGHTS", "GRADIENTS, OPTIMIZER, ACTIVATIONS", "OVERHEAD", "PER DEVICE", "AVAILABLE"}
@@ -151,24 +148,32 @@ func (d *decision) printStages(w io.Writer) error {
 		}
 		parts = append(parts, part)
 	}
-	return term.ShapeTable(w, header, parts)
+	p.ShapeTable(header, parts)
 }
 
 // leastAvailable is what the engine may take of the fullest device of a stage in bytes, over all copies of a shape.
 func (d *decision) leastAvailable(planned *v1alpha1.PlanShape, stage int32) int64 {
-	var available []int64
+	least := int64(math.MaxInt64)
 	for _, row := range d.stretches() {
 		if row.Stage != stage || !planned.Has(row.Replica) {
 			continue
 		}
 		for _, id := range row.Devices {
-			available = append(available, memory.Available(d.plan.Spec.Engine, d.training(), 0, d.devices[row.Node][id]))
+			device := deviceMemory(d.hosts[row.Node].Inventory.Device(id))
+			least = min(least, memory.Available(d.plan.Spec.Engine, d.training(), 0, device))
 		}
 	}
-	if len(available) == 0 {
-		return 0
+	return least
+}
+
+// deviceMemory is the memory of a device, as far as it is known.
+func deviceMemory(d *v1alpha1.Device) memory.Device {
+	if d.Memory == nil {
+		return memory.Device{}
 	}
-	return slices.Min(available)
+	return memory.Device{
+		Vendor: d.Vendor, Product: d.Product, TotalBytes: d.Memory.TotalMiB << 20, OthersBytes: max(0, d.Memory.TotalMiB-d.FreeMiB()) << 20,
+	}
 }
 
 // stretches are the rows of the plan, each of one stage.
@@ -182,41 +187,26 @@ func (d *decision) stretches() []v1alpha1.PlanRow {
 	return rows
 }
 
-func (d *decision) printRows(w io.Writer) error {
-	stretches := d.stretches()
-	rows := make([][]string, len(stretches))
-	for i, row := range stretches {
-		tensor := strconv.Itoa(int(row.TensorRank))
-		if last := int(row.TensorRank) + len(row.Devices) - 1; len(row.Devices) > 1 {
-			tensor += "-" + strconv.Itoa(last)
+func (d *decision) printRows(p *term.Page) {
+	p.Table([]string{"NODE", "COPY", "DATA", "STAGE", "TENSOR", "DEVICES"}, term.Rows(d.stretches(), func(row *v1alpha1.PlanRow) []any {
+		tensor := fmt.Sprint(row.TensorRank)
+		if n := len(row.Devices); n > 1 {
+			tensor += fmt.Sprintf("-%d", int(row.TensorRank)+n-1)
 		}
-		rows[i] = []string{
-			row.Node, strconv.Itoa(int(row.Replica)), strconv.Itoa(int(row.Data)), strconv.Itoa(int(row.Stage)), tensor, term.IDs(row.Devices),
-		}
-	}
-	return term.Table(w, []string{"NODE", "COPY", "DATA", "STAGE", "TENSOR", "DEVICES"}, rows)
+		return []any{row.Node, row.Replica, row.Data, row.Stage, tensor, term.IDs(row.Devices)}
+	}))
 }
 
-func (d *decision) printMesh(w io.Writer) error {
+func (d *decision) printMesh(p *term.Page) {
 	s := &d.mesh.Spec
-	shapes := s.Shapes()
-	if _, err := fmt.Fprintf(w, "Mesh %s: %s, order %s\n", s.Shape, term.WorldsText(s), s.Order); err != nil {
-		return err
+	p.Linef("Mesh %s: %s, order %s", s.Shape, term.WorldsText(s), s.Order)
+	var parts []term.ShapeRows
+	for _, shape := range s.Shapes() {
+		parts = append(parts, term.ShapeRows{First: shape.FirstReplica, Copies: shape.Replicas, Rows: term.Rows(shape.Groups, func(g *v1alpha1.ProcessGroups) []any {
+			return []any{g.Name, g.Count, g.Size, g.Library, d.slowestLink(g.Name), term.RanksText(g.Ranks, false)}
+		})})
 	}
-	parts := make([]term.ShapeRows, len(shapes))
-	for i, shape := range shapes {
-		parts[i] = term.ShapeRows{First: shape.FirstReplica, Copies: shape.Replicas}
-		for _, g := range shape.Groups {
-			groups := make([][]int32, len(g.Ranks))
-			for j, ranks := range g.Ranks {
-				groups[j] = ranks
-			}
-			parts[i].Rows = append(parts[i].Rows, []string{
-				g.Name, strconv.Itoa(int(g.Count)), strconv.Itoa(int(g.Size)), g.Library, d.slowestLink(g.Name), term.RanksText(groups, false),
-			})
-		}
-	}
-	return term.ShapeTable(w, []string{"GROUP", "COUNT", "SIZE", "LIBRARY", "SLOWEST LINK", "RANKS"}, parts)
+	p.ShapeTable([]string{"GROUP", "COUNT", "SIZE", "LIBRARY", "SLOWEST LINK", "RANKS"}, parts)
 }
 
 // slowestLink is the slowest link of a kind of group, over all copies.
@@ -229,44 +219,22 @@ func (d *decision) slowestLink(group string) string {
 	return "-"
 }
 
-func printRejected(w io.Writer, rejected []v1alpha1.RejectedPlan) error {
-	if len(rejected) == 0 {
-		return nil
-	}
-	rows := make([][]string, len(rejected))
-	for i, r := range rejected {
-		rows[i] = []string{r.Strategy, r.Reason, r.Message}
-	}
-	return term.Table(w, []string{"REJECTED", "REASON", "MESSAGE"}, rows)
+func printRejected(p *term.Page, rejected []v1alpha1.RejectedPlan) {
+	p.Table([]string{"REJECTED", "REASON", "MESSAGE"}, term.Rows(rejected, func(r *v1alpha1.RejectedPlan) []any {
+		return []any{r.Strategy, r.Reason, r.Message}
+	}))
 }
 
-// printShortfall prints the numbers of a model that does not fit, and what was tried.
-func printShortfall(w io.Writer, why *plan.Unplaceable) error {
+// printShortfall writes the numbers of a model that does not fit, the changes each of which alone would make it fit, from the
+// one that costs least, and what was tried.
+func printShortfall(p *term.Page, why *plan.Unplaceable) {
 	s := &why.Shortfall
-	rows := [][2]string{{"Reason", why.Reason}}
-	if s.NeededMiB > 0 {
-		rows = append(rows, [2]string{"Needed", words.HumanMiB(s.NeededMiB) + " for one copy"})
-	}
-	rows = append(rows,
-		[2]string{"Free", fmt.Sprintf("%s on %s", words.HumanMiB(s.FreeMiB), words.Counted(int(s.FreeDevices), "device"))},
-		[2]string{"Largest", words.HumanMiB(s.LargestDeviceMiB) + " on one device"})
-	if err := term.Sheet(w, rows); err != nil {
-		return err
-	}
-	if err := printSuggestions(w, s.Suggestions); err != nil {
-		return err
-	}
-	return printRejected(w, why.Rejected)
-}
-
-// printSuggestions lists the changes each of which alone would make the model fit, from the one that costs least.
-func printSuggestions(w io.Writer, suggestions []v1alpha1.Suggestion) error {
-	if len(suggestions) == 0 {
-		return nil
-	}
-	rows := make([][]string, len(suggestions))
-	for i, s := range suggestions {
-		rows[i] = []string{s.Kind, s.Change}
-	}
-	return term.Table(w, []string{"WOULD FIT BY", "CHANGE"}, rows)
+	p.Sheet([][2]string{
+		{"Reason", why.Reason},
+		term.RowIf(s.NeededMiB > 0, "Needed", words.HumanMiB(s.NeededMiB)+" for one copy"),
+		{"Free", fmt.Sprintf("%s on %s", words.HumanMiB(s.FreeMiB), words.Counted(int(s.FreeDevices), "device"))},
+		{"Largest", words.HumanMiB(s.LargestDeviceMiB) + " on one device"},
+	})
+	p.Table([]string{"WOULD FIT BY", "CHANGE"}, term.Rows(s.Suggestions, func(s *v1alpha1.Suggestion) []any { return []any{s.Kind, s.Change} }))
+	printRejected(p, why.Rejected)
 }

@@ -2,8 +2,9 @@ package host
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"k8s.io/utils/cpuset"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
@@ -39,7 +40,7 @@ func relationsToDevices(spots []spot, row []relation) string {
 // group puts spots with the same key together. Between groups, and inside of one, stands the farthest of the relations of
 // their members.
 func group(spots []spot, cells [][]relation, key func(int) string) (groups []spot, between [][]relation) {
-	members := membersOf(spots, key)
+	members := grouped(len(spots), key)
 	for _, list := range members {
 		groups = append(groups, groupSpot(spots, list))
 	}
@@ -53,20 +54,20 @@ func group(spots []spot, cells [][]relation, key func(int) string) (groups []spo
 	return groups, between
 }
 
-// membersOf are the numbers of the spots of each key, in the order in which the keys come.
-func membersOf(spots []spot, key func(int) string) [][]int {
-	var members [][]int
-	numbers := map[string]int{}
-	for i := range spots {
-		n, ok := numbers[key(i)]
+// grouped are the numbers below n of each key, in the order in which the keys come.
+func grouped[K comparable](n int, key func(int) K) [][]int {
+	var groups [][]int
+	at := map[K]int{}
+	for i := range n {
+		g, ok := at[key(i)]
 		if !ok {
-			n = len(members)
-			numbers[key(i)] = n
-			members = append(members, nil)
+			g = len(groups)
+			at[key(i)] = g
+			groups = append(groups, nil)
 		}
-		members[n] = append(members[n], i)
+		groups[g] = append(groups[g], i)
 	}
-	return members
+	return groups
 }
 
 func groupSpot(spots []spot, members []int) spot {
@@ -80,7 +81,7 @@ func groupSpot(spots []spot, members []int) spot {
 		numbers = append(numbers, spots[i].number)
 		names = append(names, v1alpha1.DeviceID(spots[i].id))
 	}
-	s.name = s.noun + ranges(numbers)
+	s.name = s.noun + cpuset.New(numbers...).String()
 	if len(s.name) > maxGroupName {
 		s.name = fmt.Sprintf("%s%d+%d", s.noun, numbers[0], len(numbers)-1)
 	}
@@ -104,23 +105,4 @@ func farthest(cells [][]relation, a, b []int) relation {
 		}
 	}
 	return far
-}
-
-// ranges prints ascending numbers with those in a row put together: 0-3,8.
-func ranges(numbers []int) string {
-	numbers = slices.Sorted(slices.Values(numbers))
-	var parts []string
-	for start := 0; start < len(numbers); {
-		end := start
-		for end+1 < len(numbers) && numbers[end+1] == numbers[end]+1 {
-			end++
-		}
-		part := fmt.Sprint(numbers[start])
-		if end > start {
-			part += fmt.Sprintf("-%d", numbers[end])
-		}
-		parts = append(parts, part)
-		start = end + 1
-	}
-	return strings.Join(parts, ",")
 }

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,13 +9,13 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/clitest"
+	"github.com/rankwright/rankwright/internal/cli/term"
 )
 
 func TestTopologyOfDevicesAndPorts(t *testing.T) {
-	var out bytes.Buffer
-	if err := printInventory(&out, stored(t, "topology.yaml"), nil, true, true); err != nil {
-		t.Fatal(err)
-	}
+	var out term.Page
+	shown := stored(t, "topology.yaml")
+	printInventory(&out, shown, withReadings(shown.Status.Devices, nil), true, true)
 	clitest.Golden(t, "topology.txt", out.String())
 }
 
@@ -53,10 +52,8 @@ func grouping() *v1alpha1.AcceleratorInventoryStatus {
 }
 
 func TestTopologyOfManyDevicesIsInGroups(t *testing.T) {
-	var out bytes.Buffer
-	if err := printTopology(&out, grouping()); err != nil {
-		t.Fatal(err)
-	}
+	var out term.Page
+	printTopology(&out, grouping())
 	clitest.Golden(t, "topology-groups.txt", out.String())
 	for line := range strings.Lines(out.String()) {
 		if len(line) > 160 {
@@ -77,10 +74,8 @@ func TestPortsAreGroupedBeforeDevices(t *testing.T) {
 		}
 		status.NICs = append(status.NICs, port)
 	}
-	var out bytes.Buffer
-	if err := printTopology(&out, &status); err != nil {
-		t.Fatal(err)
-	}
+	var out term.Page
+	printTopology(&out, &status)
 	clitest.Golden(t, "topology-ports.txt", out.String())
 }
 
@@ -100,10 +95,8 @@ func TestTopologyOfNothingAndOfTooMuch(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var out bytes.Buffer
-			if err := printTopology(&out, test.status); err != nil {
-				t.Fatal(err)
-			}
+			var out term.Page
+			printTopology(&out, test.status)
 			if out.String() != test.want {
 				t.Errorf("%q, want %q", out.String(), test.want)
 			}
@@ -132,10 +125,15 @@ func TestLinksBetweenSpots(t *testing.T) {
 	}
 }
 
-func TestRanges(t *testing.T) {
-	tests := map[string][]int{"": nil, "3": {3}, "0-2": {2, 0, 1}, "0,2-3,9": {0, 2, 3, 9}}
+func TestGroupsAreNamedByTheirNumbers(t *testing.T) {
+	tests := map[string][]int{"GPU3": {3}, "GPU0-2": {2, 0, 1}, "GPU0,2-3,9": {0, 2, 3, 9}, "GPU1+5": {1, 3, 5, 7, 9, 11}}
 	for want, numbers := range tests {
-		if got := ranges(numbers); got != want {
+		spots, cells := make([]spot, len(numbers)), make([][]relation, len(numbers))
+		for i, n := range numbers {
+			spots[i], cells[i] = spot{noun: "GPU", name: fmt.Sprint("GPU", n), number: n}, make([]relation, len(numbers))
+		}
+		groups, _ := group(spots, cells, func(int) string { return "" })
+		if got := groups[0].name; got != want {
 			t.Errorf("%v: %q, want %q", numbers, got, want)
 		}
 	}

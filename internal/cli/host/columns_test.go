@@ -36,7 +36,7 @@ func TestErrorsOfColumnsAndPaths(t *testing.T) {
 
 // Paths are written with braces and a first point or without, and a filter compares whole numbers.
 func TestPathsOfColumns(t *testing.T) {
-	objects, err := objectsOf(stored(t, "inventory.yaml").Status.Devices, readingsOfOne())
+	objects, err := objectsOf(withReadings(stored(t, "inventory.yaml").Status.Devices, readingsOfOne()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,14 +77,14 @@ func FuzzColumnsAndPaths(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	objects, err := objectsOf([]v1alpha1.Device{{ID: "nvidia-0", Paths: []string{"/dev/nvidia0", "/dev/nvidia1"}}}, nil)
+	objects, err := objectsOf(withReadings([]v1alpha1.Device{{ID: "nvidia-0", Paths: []string{"/dev/nvidia0", "/dev/nvidia1"}}}, nil))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(_ *testing.T, text string) {
 		for _, parse := range argumentFormats {
 			if rows, err := parse(text); err == nil {
-				_ = rows.writeTo(io.Discard, objects, true)
+				_ = rows(io.Discard, objects, true)
 			}
 		}
 	})

@@ -21,22 +21,28 @@ type statusDocument struct {
 	v1alpha1.AcceleratorInventoryStatus `json:",inline"`
 
 	// Devices replace the devices of the status.
-	Devices []deviceDocument `json:"devices,omitempty"`
+	Devices []liveDevice `json:"devices,omitempty"`
 }
 
-// deviceDocument is a device with its readings.
-type deviceDocument struct {
+// liveDevice is a device with its present readings.
+type liveDevice struct {
 	*v1alpha1.Device `json:",inline"`
 
 	Readings backend.Reading `json:"readings,omitzero"`
 }
 
-func documentOf(shown *v1alpha1.AcceleratorInventory, readings backend.Readings) inventoryDocument {
-	d := inventoryDocument{TypeMeta: shown.TypeMeta, ObjectMeta: shown.ObjectMeta, Spec: shown.Spec}
-	d.Status.AcceleratorInventoryStatus = shown.Status
-	for i := range shown.Status.Devices {
-		device := &shown.Status.Devices[i]
-		d.Status.Devices = append(d.Status.Devices, deviceDocument{Device: device, Readings: readings[device.ID]})
+// withReadings adds its readings to each device.
+func withReadings(devices []v1alpha1.Device, readings backend.Readings) []liveDevice {
+	live := make([]liveDevice, len(devices))
+	for i := range devices {
+		live[i] = liveDevice{&devices[i], readings[devices[i].ID]}
 	}
-	return d
+	return live
+}
+
+func documentOf(shown *v1alpha1.AcceleratorInventory, devices []liveDevice) inventoryDocument {
+	return inventoryDocument{
+		TypeMeta: shown.TypeMeta, ObjectMeta: shown.ObjectMeta, Spec: shown.Spec,
+		Status: statusDocument{AcceleratorInventoryStatus: shown.Status, Devices: devices},
+	}
 }

@@ -29,19 +29,34 @@ func addSelection(command *cobra.Command, o *selectOptions) {
 	flags.StringVar(&o.requirement, "requirement", "",
 		"show devices of this kind alone, and exit with 1 where too few of them are usable: gpu, tpu>=8, gpu|tpu, any, none, …")
 	flags.StringVar(&o.sortBy, "sort-by", "id", "order of the devices: "+strings.Join(inventory.SortKeys, ", "))
-	completeList(command, "family", func() []string { return families })
+	completeList(command, "family", families)
 	term.Complete(command, "requirement", inventory.RequirementWords)
 	term.Complete(command, "sort-by", inventory.SortKeys)
-	completeList(command, "selector", selectorStarts)
+	completeList(command, "selector", withEnding("=", inventory.FieldNames()))
 }
 
-// selectorStarts are how terms of a selector begin.
-func selectorStarts() []string {
-	names := inventory.FieldNames()
-	for i := range names {
-		names[i] += "="
+// withEnding are words with something at their end.
+func withEnding(ending string, words []string) []string {
+	for i := range words {
+		words[i] += ending
 	}
-	return names
+	return words
+}
+
+// completeList offers values for the last part of a list in the shell, without the values that the list has.
+func completeList(command *cobra.Command, flag string, values []string) {
+	// It fails only for a flag that the command does not have, which the tests of the completion would show.
+	_ = command.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		done := typed[:strings.LastIndexByte(typed, ',')+1]
+		given := strings.Split(done, ",")
+		var offered []string
+		for _, value := range values {
+			if !slices.Contains(given, value) {
+				offered = append(offered, done+value)
+			}
+		}
+		return offered, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
 }
 
 // selection is what selectOptions say, understood.

@@ -1,8 +1,7 @@
 package host
 
 import (
-	"fmt"
-	"io"
+	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
@@ -34,22 +33,14 @@ func summaryOf(shown *v1alpha1.AcceleratorInventory) hostSummary {
 	return summary
 }
 
-func (o *viewOptions) printSummary(w io.Writer, shown *v1alpha1.AcceleratorInventory) error {
+// printSummary writes counts and sums, then the best device and the warnings, a line each; without headers the sums alone.
+func printSummary(p *term.Page, shown *v1alpha1.AcceleratorInventory, headers bool) {
 	summary := summaryOf(shown)
-	return term.Write(w, term.Format(o.output.name), summary, func(w io.Writer) error {
-		header := []string{"VENDOR", "FAMILY", "PRODUCT", "DEVICES", "USABLE", "MEMORY", "FREE"}
-		if o.noHeaders {
-			return term.Table(w, nil, totalRows(summary.Totals))
-		}
-		if err := term.Table(w, header, totalRows(summary.Totals)); err != nil {
-			return err
-		}
-		return printRemarks(w, summary)
-	})
-}
-
-// printRemarks prints the best device and the warnings, a line each.
-func printRemarks(w io.Writer, summary hostSummary) error {
+	if !headers {
+		p.Table(nil, totalRows(summary.Totals))
+		return
+	}
+	p.Table([]string{"VENDOR", "FAMILY", "PRODUCT", "DEVICES", "USABLE", "MEMORY", "FREE"}, totalRows(summary.Totals))
 	var rows [][2]string
 	if best := summary.Best; best != nil {
 		text := string(best.ID)
@@ -68,31 +59,22 @@ func printRemarks(w io.Writer, summary hostSummary) error {
 		}
 		rows = append(rows, [2]string{"Warning", term.Printable(about + ": " + warningText(warning))})
 	}
-	if len(rows) == 0 {
-		return nil
-	}
-	if _, err := fmt.Fprintln(w); err != nil {
-		return err
-	}
-	return term.Sheet(w, rows)
+	p.Paragraph()
+	p.Sheet(rows)
 }
 
 // totalRows are a row for each product, one for each vendor where there are several, and one for all.
 func totalRows(totals inventory.Totals) [][]string {
-	var rows [][]string
-	for _, t := range totals.ByProduct {
-		rows = append(rows, totalRow(t.Vendor, string(t.Family), t.Product, t))
-	}
+	list := slices.Clone(totals.ByProduct)
 	if len(totals.ByVendor) > 1 {
 		for _, t := range totals.ByVendor {
-			rows = append(rows, totalRow(t.Vendor, "all", "all", t))
+			t.Family, t.Product = "all", "all"
+			list = append(list, t)
 		}
 	}
-	return append(rows, totalRow("all", "all", "all", totals.Total))
-}
-
-func totalRow(vendor, family, product string, t inventory.Total) []string {
-	return []string{
-		vendor, family, product, fmt.Sprint(t.Devices), fmt.Sprint(t.Usable), words.HumanMiB(t.MemoryMiB), words.HumanMiB(t.FreeMiB),
-	}
+	all := totals.Total
+	all.Vendor, all.Family, all.Product = "all", "all", "all"
+	return term.Rows(append(list, all), func(t *inventory.Total) []any {
+		return []any{t.Vendor, t.Family, t.Product, t.Devices, t.Usable, words.HumanMiB(t.MemoryMiB), words.HumanMiB(t.FreeMiB)}
+	})
 }

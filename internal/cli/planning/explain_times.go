@@ -3,7 +3,6 @@ package planning
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -14,17 +13,18 @@ import (
 	"github.com/rankwright/rankwright/pkg/plan/explain"
 )
 
-// explainTimesOf prints what a copy delivers and why.
-func explainTimesOf(w io.Writer, p *explain.PartExplanation) error {
-	t := p.Times
-	if t == nil {
-		_, err := fmt.Fprintln(w, "The memory bandwidth or the peak rates of a device are not known, so nothing is estimated: add its product to the catalogue.")
-		return err
+// explainTimesOf writes what a copy delivers and why.
+func explainTimesOf(p *term.Page, e *explain.PartExplanation) {
+	switch t := e.Times; {
+	case t == nil:
+		p.Line("The memory bandwidth or the peak rates of a device are not known, so nothing is estimated: add its product to the catalogue.")
+	case t.Training != nil:
+		p.Line(basisText(t))
+		explainTraining(p, t)
+	default:
+		p.Line(basisText(t))
+		explainServing(p, e, t)
 	}
-	if t.Training != nil {
-		return explainTraining(w, t)
-	}
-	return explainServing(w, p, t)
 }
 
 // basisText says what the constants rest on.
@@ -40,35 +40,20 @@ func basisText(t *explain.Times) string {
 	}
 }
 
-func explainServing(w io.Writer, p *explain.PartExplanation, t *explain.Times) error {
-	b, load := t.Serving, &t.Query.Workload
-	stages := len(b.Decode.Stages)
-	slowest := slowestOf(b.Decode.Stages)
-	text := []string{basisText(t), decodeText(b, load, slowest, stages)}
-	if err := writeLines(w, text); err != nil {
-		return err
-	}
-	stage := &b.Decode.Stages[slowest]
-	rows := make([][]string, 0, len(stage.Operators)+1)
-	for i := range stage.Operators {
-		o := &stage.Operators[i]
-		rows = append(rows, []string{o.Name, term.Duration(o.Seconds), operatorText(o)})
-	}
+func explainServing(p *term.Page, e *explain.PartExplanation, t *explain.Times) {
+	decode := &t.Serving.Decode
+	slowest := slowestOf(decode.Stages)
+	p.Line(decodeText(decode, &t.Query.Workload, slowest))
+	stage := &decode.Stages[slowest]
+	rows := term.Rows(stage.Operators, func(o *cost.Operator) []any { return []any{o.Name, term.Duration(o.Seconds), operatorText(o)} })
 	if stage.Transfer > 0 {
 		rows = append(rows, []string{"transfer", term.Duration(stage.Transfer), "to the next stage"})
 	}
 	rows = append(rows,
 		[]string{"devices", term.Duration(stage.Seconds), "sum"},
-		[]string{"step", term.Duration(b.Decode.Seconds), stepText(&b.Decode, stage, &t.Constants)})
-	if err := term.Table(w, []string{"PART", "TIME", "ARITHMETIC"}, rows); err != nil {
-		return err
-	}
-	return term.Sheet(w, servingRows(p, t))
-}
-
-func writeLines(w io.Writer, lines []string) error {
-	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
-	return err
+		[]string{"step", term.Duration(decode.Seconds), stepText(decode, stage, &t.Constants)})
+	p.Table([]string{"PART", "TIME", "ARITHMETIC"}, rows)
+	p.Sheet(servingRows(e, t))
 }
 
 func slowestOf(stages []cost.StageStep) int {
@@ -81,14 +66,14 @@ func slowestOf(stages []cost.StageStep) int {
 	return at
 }
 
-func decodeText(b *cost.Breakdown, load *cost.Workload, slowest, stages int) string {
-	text := fmt.Sprintf("A step that decodes, for %.0f sequences with %.0f tokens before them in the mean, on each device:", b.Decode.Sequences, load.Input+load.Output/2)
-	if stages > 1 {
-		stage := &b.Decode.Stages[slowest]
-		text = fmt.Sprintf("A step that decodes, for one of %d shares of %.0f sequences with %.0f tokens before them in the mean, on each device of the slowest stage, %d (layers %d to %d):",
-			stages, b.Decode.Sequences, load.Input+load.Output/2, slowest, stage.First, stage.End-1)
+func decodeText(decode *cost.Step, load *cost.Workload, slowest int) string {
+	before := load.Input + load.Output/2
+	if stages := len(decode.Stages); stages > 1 {
+		stage := &decode.Stages[slowest]
+		return fmt.Sprintf("A step that decodes, for one of %d shares of %.0f sequences with %.0f tokens before them in the mean, on each device of the slowest stage, %d (layers %d to %d):",
+			stages, decode.Sequences, before, slowest, stage.First, stage.End-1)
 	}
-	return text
+	return fmt.Sprintf("A step that decodes, for %.0f sequences with %.0f tokens before them in the mean, on each device:", decode.Sequences, before)
 }
 
 // operatorText is the arithmetic of an operator. What is read and computed at the same time takes the smooth maximum.
@@ -125,26 +110,23 @@ func stepText(s *cost.Step, slowest *cost.StageStep, c *cost.Constants) string {
 
 // servingRows are the times that are estimated.
 func servingRows(p *explain.PartExplanation, t *explain.Times) [][2]string {
-	b, e := t.Serving, t.Estimate
-	rows := [][2]string{{"TPOT", tpotText(b) + term.Durations(e.TPOT.Value, e.TPOT.Low, e.TPOT.High)}}
-	if b.MixedSteps > 0 {
-		rows = slices.Insert(rows, 0, [2]string{"Mixed step", fmt.Sprintf("%s, with %.0f tokens of others' prompts", term.Duration(b.Mixed.Seconds), b.Mixed.Prompt)})
-	}
-	rows = append(rows, [2]string{"Prompt alone", promptText(b, t.Query.Strategy.AttentionData)}, [2]string{"TTFT", ttftText(b) + term.Durations(e.TTFT.Value, e.TTFT.Low, e.TTFT.High)})
-	r := e.OutputTokensPerSecond
+	b, e, r := t.Serving, t.Estimate, t.Estimate.OutputTokensPerSecond
 	rate := fmt.Sprintf("%s requests that a batch keeps up / %s = %s tokens/s (%s to %s)", term.Three(b.Running), term.Duration(b.Pace), term.Three(r.Value), term.Three(r.Low), term.Three(r.High))
 	if p.Copies > 1 {
 		n := float64(p.Copies)
 		rate += fmt.Sprintf("; × %d copies = %s (%s to %s)", p.Copies, term.Three(n*r.Value), term.Three(n*r.Low), term.Three(n*r.High))
 	}
-	rows = append(rows, [2]string{"Throughput", rate})
-	if t.MicroUSDPerHour > 0 {
-		hour := float64(t.MicroUSDPerHour) / 1e6
-		devices := float64(t.Query.Strategy.Tensor * t.Query.Strategy.Pipeline * t.Query.Strategy.AttentionData)
-		rows = append(rows, [2]string{"Price", fmt.Sprintf("%.0f × %.2f USD an hour / 3600 s / %s tokens/s = %s USD a million tokens; %s",
-			devices, hour, term.Three(r.Value), dollars(devices*hour/3600/r.Value*1e6), t.PriceBasis)})
+	hour := float64(t.MicroUSDPerHour) / 1e6
+	devices := float64(t.Query.Strategy.Tensor * t.Query.Strategy.Pipeline * t.Query.Strategy.AttentionData)
+	return [][2]string{
+		term.RowIf(b.MixedSteps > 0, "Mixed step", fmt.Sprintf("%s, with %.0f tokens of others' prompts", term.Duration(b.Mixed.Seconds), b.Mixed.Prompt)),
+		{"TPOT", tpotText(b) + term.Durations(e.TPOT.Value, e.TPOT.Low, e.TPOT.High)},
+		{"Prompt alone", promptText(b, t.Query.Strategy.AttentionData)},
+		{"TTFT", ttftText(b) + term.Durations(e.TTFT.Value, e.TTFT.Low, e.TTFT.High)},
+		{"Throughput", rate},
+		term.RowIf(t.MicroUSDPerHour > 0, "Price", fmt.Sprintf("%.0f × %.2f USD an hour / 3600 s / %s tokens/s = %s USD a million tokens; %s",
+			devices, hour, term.Three(r.Value), dollars(devices*hour/3600/r.Value*1e6), t.PriceBasis)),
 	}
-	return rows
 }
 
 func tpotText(b *cost.Breakdown) string {
@@ -197,15 +179,10 @@ func ttftText(b *cost.Breakdown) string {
 	return text + " = "
 }
 
-func explainTraining(w io.Writer, t *explain.Times) error {
+func explainTraining(p *term.Page, t *explain.Times) {
 	b, job := t.Training, t.Job
-	if err := writeLines(w, []string{
-		basisText(t),
-		fmt.Sprintf("A step of %.0f sequences of %.0f tokens: %s micro-batches of %.0f on each of %d replicas, through %s. %g passes forward are counted for each: one, two for backward, and one more where activations are computed again.",
-			job.Batch, job.Sequence, term.Three(b.MicroBatches), job.MicroBatch, max(1, job.Replicas), words.Counted(b.Stages, "stage"), b.Passes),
-	}); err != nil {
-		return err
-	}
+	p.Linef("A step of %.0f sequences of %.0f tokens: %s micro-batches of %.0f on each of %d replicas, through %s. %g passes forward are counted for each: one, two for backward, and one more where activations are computed again.",
+		job.Batch, job.Sequence, term.Three(b.MicroBatches), job.MicroBatch, max(1, job.Replicas), words.Counted(b.Stages, "stage"), b.Passes)
 	ranks := float64(max(1, job.Strategy.Tensor) * b.Stages * max(1, job.Replicas) * max(1, job.Context))
 	rows := [][]string{{"arithmetic", term.Duration(b.Compute), fmt.Sprintf("%s / %.0f devices / %s micro-batches / %s",
 		term.InUnits(b.Operations, "FLOP"), ranks, term.Three(b.MicroBatches), term.InUnits(b.Rate, "FLOP/s"))}}
@@ -220,10 +197,10 @@ func explainTraining(w io.Writer, t *explain.Times) error {
 	if b.Reduce > 0 {
 		rows = append(rows, []string{"gradients", term.Duration(b.Reduce), fmt.Sprintf("all-reduce in 16 bits over %d replicas at %s", job.Replicas, term.InUnits(b.ReduceRate, "B/s"))})
 	}
-	tokens := job.Batch * job.Sequence
 	step := fmt.Sprintf("(%s + %d - 1) × %s + %s + %s", term.Three(b.MicroBatches), b.Stages, term.Duration(pass), term.Duration(b.Reduce), term.Duration(b.Fixed))
-	rows = append(rows, []string{"step", term.Durations(t.Step.Value, t.Step.Low, t.Step.High), step}, []string{"tokens/s", term.Three(tokens / t.Step.Value), fmt.Sprintf("%.0f × %.0f tokens / %s", job.Batch, job.Sequence, term.Duration(t.Step.Value))})
-	return term.Table(w, []string{"PART", "TIME", "ARITHMETIC"}, rows)
+	p.Table([]string{"PART", "TIME", "ARITHMETIC"}, append(rows,
+		[]string{"step", term.Durations(t.Step.Value, t.Step.Low, t.Step.High), step},
+		[]string{"tokens/s", term.Three(job.Batch * job.Sequence / t.Step.Value), fmt.Sprintf("%.0f × %.0f tokens / %s", job.Batch, job.Sequence, term.Duration(t.Step.Value))}))
 }
 
 // collectivesText says what the ranks of a training job exchange.

@@ -1,7 +1,6 @@
 package planning
 
 import (
-	"bytes"
 	"os"
 	"testing"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/clitest"
 	"github.com/rankwright/rankwright/internal/cli/term"
-	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/pkg/shape"
@@ -18,30 +16,26 @@ import (
 
 // TestPlanTables prints plans that were written by hand, so that their numbers do not change with the planner.
 func TestPlanTables(t *testing.T) {
-	of := func(mib ...int64) map[v1alpha1.DeviceID]memory.Device {
-		devices := map[v1alpha1.DeviceID]memory.Device{}
+	of := func(mib ...int64) mesh.Host {
+		status := &v1alpha1.AcceleratorInventoryStatus{}
 		for i, id := range []v1alpha1.DeviceID{"nvidia-0000:01:00.0", "nvidia-0000:41:00.0", "nvidia-0000:81:00.0", "nvidia-0000:c1:00.0"} {
-			devices[id] = memory.Device{Vendor: "nvidia", TotalBytes: mib[i] << 20}
+			status.Devices = append(status.Devices, v1alpha1.Device{ID: id, Vendor: "nvidia", Memory: &v1alpha1.DeviceMemory{TotalMiB: mib[i]}})
 		}
-		return devices
+		return mesh.Host{Inventory: status}
 	}
-	devices := map[string]map[v1alpha1.DeviceID]memory.Device{
-		"node-a": of(80000, 79000, 78500, 80000), "node-b": of(46068, 46068, 45000, 46068),
-	}
+	hosts := mesh.Hosts{"node-a": of(80000, 79000, 78500, 80000), "node-b": of(46068, 46068, 45000, 46068)}
 	for _, test := range []struct {
 		plan, golden string
-		output       term.AnswerFormat
+		output       term.Format
 	}{
 		{"plan.yaml", "plan.txt", "table"},
 		{"plan.yaml", "plan-wide.txt", "wide"},
 		{"plan-shapes.yaml", "plan-shapes.txt", "table"},
 	} {
 		d := decisionOf(t, test.plan)
-		d.devices = devices
-		var out bytes.Buffer
-		if err := d.writeTo(&out, test.output); err != nil {
-			t.Fatal(err)
-		}
+		d.hosts = hosts
+		var out term.Page
+		d.show(&out, test.output)
 		clitest.Golden(t, test.golden, out.String())
 	}
 }
@@ -67,8 +61,8 @@ func decisionOf(t *testing.T, file string) *decision {
 }
 
 func TestShortfallTable(t *testing.T) {
-	var out bytes.Buffer
-	err := printShortfall(&out, &plan.Unplaceable{
+	var out term.Page
+	printShortfall(&out, &plan.Unplaceable{
 		Reason: shape.ReasonTooLarge,
 		Shortfall: v1alpha1.Shortfall{
 			NeededMiB: 1 << 20, FreeMiB: 81559, FreeDevices: 1, LargestDeviceMiB: 81559,
@@ -77,8 +71,5 @@ func TestShortfallTable(t *testing.T) {
 		},
 		Rejected: []v1alpha1.RejectedPlan{{Strategy: "TP8", Reason: "TooLarge", Message: "a device needs 128 GiB"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	clitest.Golden(t, "shortfall.txt", out.String())
 }

@@ -26,34 +26,34 @@ type alert struct {
 type alertField struct {
 	units map[string]float64
 	// value returns the value of a device in the measure of the unit; false where nothing reports it.
-	value func(d *v1alpha1.Device, r backend.Reading, unit string) (float64, bool)
+	value func(d liveDevice, unit string) (float64, bool)
 	show  func(value float64, unit string) string
 	// count is of all devices together, instead of a value of each; counted are the words for it.
-	count   func([]v1alpha1.Device) int
+	count   func([]liveDevice) int
 	counted string
 }
 
 const percent = "%"
 
 var alertFields = map[string]alertField{
-	"memoryUsed":  {units: withPercent(inventory.MemoryUnits), value: memoryUsed, show: showMemory},
-	"temperature": {units: map[string]float64{"": 1, "C": 1}, value: temperature, show: showAs("%.1f C")},
-	"power":       {units: map[string]float64{"": 1, "W": 1}, value: power, show: showAs("%.1f W")},
-	"utilization": {units: map[string]float64{"": 1, percent: 1}, value: utilization, show: showAs("%.0f%%")},
-	"devices":     {units: map[string]float64{"": 1}, count: func(devices []v1alpha1.Device) int { return len(devices) }, counted: "there"},
-	"healthy":     {units: map[string]float64{"": 1}, count: countHealthy, counted: "healthy"},
+	"memoryUsed": {units: withPercent(inventory.MemoryUnits), value: memoryUsed, show: showMemory},
+	"temperature": {
+		units: map[string]float64{"": 1, "C": 1}, show: showAs("%.1f C"),
+		value: measured(1e3, func(r *backend.Reading) *int64 { return r.TemperatureMilliC }),
+	},
+	"power": {
+		units: map[string]float64{"": 1, "W": 1}, show: showAs("%.1f W"),
+		value: measured(1e3, func(r *backend.Reading) *int64 { return r.PowerMilliW }),
+	},
+	"utilization": {
+		units: map[string]float64{"": 1, percent: 1}, show: showAs("%.0f%%"),
+		value: measured(1, func(r *backend.Reading) *int64 { return r.UtilizationPercent }),
+	},
+	"devices": {units: map[string]float64{"": 1}, count: func(devices []liveDevice) int { return len(devices) }, counted: "there"},
+	"healthy": {units: map[string]float64{"": 1}, count: countHealthy, counted: "healthy"},
 }
 
 func alertFieldNames() []string { return slices.Sorted(maps.Keys(alertFields)) }
-
-// alertStarts are how alerts begin.
-func alertStarts() []string {
-	names := alertFieldNames()
-	for i := range names {
-		names[i] += ">"
-	}
-	return names
-}
 
 func parseAlerts(texts []string) ([]alert, error) {
 	alerts := make([]alert, len(texts))
@@ -100,14 +100,13 @@ type alertResult struct {
 	unknown []v1alpha1.DeviceID
 }
 
-func (a *alert) check(devices []v1alpha1.Device, readings backend.Readings) alertResult {
+func (a *alert) check(devices []liveDevice) alertResult {
 	if a.field.count != nil {
 		return a.checkCount(devices)
 	}
 	var result alertResult
-	for i := range devices {
-		d := &devices[i]
-		value, ok := a.field.value(d, readings[d.ID], a.unit)
+	for _, d := range devices {
+		value, ok := a.field.value(d, a.unit)
 		if !ok {
 			result.unknown = append(result.unknown, d.ID)
 			continue
@@ -120,56 +119,50 @@ func (a *alert) check(devices []v1alpha1.Device, readings backend.Readings) aler
 	return result
 }
 
-func (a *alert) checkCount(devices []v1alpha1.Device) alertResult {
+func (a *alert) checkCount(devices []liveDevice) alertResult {
 	count := a.field.count(devices)
 	if !a.term.Operator.Holds(cmp.Compare(float64(count), a.wanted)) {
 		return alertResult{}
 	}
 	met := []string{fmt.Sprintf("%s %s", words.Counted(count, "device"), a.field.counted)}
-	for _, d := range inventory.Pick(devices, inventory.Not(inventory.ByHealth(v1alpha1.Healthy))) {
-		met = append(met, strings.TrimSpace(fmt.Sprintf("%s is %s %s", d.ID, d.Health.State, d.Health.Reason)))
+	for _, d := range devices {
+		if d.Health.State != v1alpha1.Healthy {
+			met = append(met, strings.TrimSpace(fmt.Sprintf("%s is %s %s", d.ID, d.Health.State, d.Health.Reason)))
+		}
 	}
 	return alertResult{met: met}
 }
 
-func countHealthy(devices []v1alpha1.Device) int {
-	return len(inventory.Pick(devices, inventory.ByHealth(v1alpha1.Healthy)))
+func countHealthy(devices []liveDevice) int {
+	healthy := 0
+	for _, d := range devices {
+		if d.Health.State == v1alpha1.Healthy {
+			healthy++
+		}
+	}
+	return healthy
 }
 
-func memoryUsed(d *v1alpha1.Device, r backend.Reading, unit string) (float64, bool) {
-	if r.MemoryUsedMiB == nil {
+func memoryUsed(d liveDevice, unit string) (float64, bool) {
+	switch used := d.Readings.MemoryUsedMiB; {
+	case used == nil, unit == percent && (d.Memory == nil || d.Memory.TotalMiB <= 0):
 		return 0, false
+	case unit == percent:
+		return float64(*used) * 100 / float64(d.Memory.TotalMiB), true
+	default:
+		return float64(*used) * (1 << 20), true
 	}
-	used := float64(*r.MemoryUsedMiB)
-	if unit != percent {
-		return used * (1 << 20), true
-	}
-	if d.Memory == nil || d.Memory.TotalMiB <= 0 {
-		return 0, false
-	}
-	return used * 100 / float64(d.Memory.TotalMiB), true
 }
 
-func temperature(_ *v1alpha1.Device, r backend.Reading, _ string) (float64, bool) {
-	return thousandths(r.TemperatureMilliC)
-}
-
-func power(_ *v1alpha1.Device, r backend.Reading, _ string) (float64, bool) {
-	return thousandths(r.PowerMilliW)
-}
-
-func utilization(_ *v1alpha1.Device, r backend.Reading, _ string) (float64, bool) {
-	if r.UtilizationPercent == nil {
-		return 0, false
+// measured is the value of a reading in the unit that so many of the reading's make.
+func measured(perUnit float64, reading func(*backend.Reading) *int64) func(liveDevice, string) (float64, bool) {
+	return func(d liveDevice, _ string) (float64, bool) {
+		n := reading(&d.Readings)
+		if n == nil {
+			return 0, false
+		}
+		return float64(*n) / perUnit, true
 	}
-	return float64(*r.UtilizationPercent), true
-}
-
-func thousandths(n *int64) (float64, bool) {
-	if n == nil {
-		return 0, false
-	}
-	return float64(*n) / 1000, true
 }
 
 func showMemory(value float64, unit string) string {

@@ -35,7 +35,7 @@ func spotsOf(status *v1alpha1.AcceleratorInventoryStatus) []spot {
 		return s
 	}
 	var spots []spot
-	for _, parts := range wholeDevices(status.Devices) {
+	for _, parts := range grouped(len(status.Devices), func(i int) v1alpha1.DeviceID { return wholeOf(&status.Devices[i]) }) {
 		spots = append(spots, named(deviceSpot(status, parts)))
 	}
 	for i := range status.NICs {
@@ -49,24 +49,6 @@ func spotsOf(status *v1alpha1.AcceleratorInventoryStatus) []spot {
 	return spots
 }
 
-// wholeDevices puts the partitions of a device together.
-func wholeDevices(devices []v1alpha1.Device) [][]*v1alpha1.Device {
-	var wholes [][]*v1alpha1.Device
-	numbers := map[v1alpha1.DeviceID]int{}
-	for i := range devices {
-		d := &devices[i]
-		whole := wholeOf(d)
-		n, ok := numbers[whole]
-		if !ok {
-			n = len(wholes)
-			numbers[whole] = n
-			wholes = append(wholes, nil)
-		}
-		wholes[n] = append(wholes[n], d)
-	}
-	return wholes
-}
-
 // wholeOf returns the id of the device that a partition is a part of, or the device's own.
 func wholeOf(d *v1alpha1.Device) v1alpha1.DeviceID {
 	if d.Partition != nil {
@@ -75,14 +57,15 @@ func wholeOf(d *v1alpha1.Device) v1alpha1.DeviceID {
 	return d.ID
 }
 
-func deviceSpot(status *v1alpha1.AcceleratorInventoryStatus, parts []*v1alpha1.Device) spot {
-	first := parts[0]
+// deviceSpot is the spot of a device whose partitions, or which itself, have these numbers in the inventory.
+func deviceSpot(status *v1alpha1.AcceleratorInventoryStatus, parts []int) spot {
+	first := &status.Devices[parts[0]]
 	s := spot{
 		noun: string(first.Family), id: string(wholeOf(first)), about: cmp.Or(first.Product, first.Architecture, first.Vendor),
 		numa: first.NUMANode,
 	}
-	for _, part := range parts {
-		s.devices = append(s.devices, part.ID)
+	for _, i := range parts {
+		s.devices = append(s.devices, status.Devices[i].ID)
 	}
 	if first.Partition != nil {
 		s.about += ", " + words.Counted(len(parts), first.Partition.Kind+" partition")

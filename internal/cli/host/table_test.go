@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/term"
 )
 
 func TestHostRows(t *testing.T) {
@@ -70,10 +70,8 @@ func TestLinksOfManyDevicesStayInALine(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var out bytes.Buffer
-			if err := printLinks(&out, test.status); err != nil {
-				t.Fatal(err)
-			}
+			var out term.Page
+			printLinks(&out, test.status)
 			for line := range strings.Lines(out.String()) {
 				if len(line) > 125 {
 					t.Errorf("%d bytes: %s", len(line), line)
@@ -97,7 +95,8 @@ func TestLongProductsAreShortenedInTheTable(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			rows := [][]string{{"nvidia-0000:1b:00.0", test.product, "95.6 GiB", "95.6 GiB", "0", test.driver, "Healthy"}}
-			narrow(columnNames, rows)
+			header, _ := deviceTable(nil, false)
+			narrow(header, rows)
 			if got := rows[0][1]; got != test.want {
 				t.Errorf("%q, want %q", got, test.want)
 			}

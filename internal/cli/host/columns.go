@@ -10,27 +10,21 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/util/jsonpath"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
-	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
 // deviceObject is a device as its JSON reads, with its readings.
 type deviceObject map[string]any
 
 // objectsOf makes objects of devices. Whole numbers stay whole, as in kubectl, so that a path can compare them.
-func objectsOf(devices []v1alpha1.Device, readings backend.Readings) ([]deviceObject, error) {
-	objects := make([]deviceObject, len(devices))
-	for i := range devices {
-		text, err := json.Marshal(deviceDocument{&devices[i], readings[devices[i].ID]})
-		if err != nil {
-			return nil, fmt.Errorf("%s as JSON: %w", devices[i].ID, err)
-		}
-		var object map[string]any
-		if err := utiljson.Unmarshal(text, &object); err != nil {
-			return nil, fmt.Errorf("%s as JSON: %w", devices[i].ID, err)
-		}
-		objects[i] = object
+func objectsOf(devices []liveDevice) ([]deviceObject, error) {
+	text, err := json.Marshal(devices)
+	if err != nil {
+		return nil, fmt.Errorf("devices as JSON: %w", err)
+	}
+	var objects []deviceObject
+	if err := utiljson.Unmarshal(text, &objects); err != nil {
+		return nil, fmt.Errorf("devices as JSON: %w", err)
 	}
 	return objects, nil
 }
@@ -45,7 +39,7 @@ type column struct{ header, path string }
 
 // parseColumns reads columns as kubectl does: headers and paths divided by colons, columns by commas. Of a path, the
 // braces and the first point may be left out.
-func parseColumns(spec string) (columns, error) {
+func parseColumns(spec string) (rowPrinter, error) {
 	if spec == "" {
 		return nil, fmt.Errorf("no columns: write custom-columns=ID:.id,MEMORY:.memory.totalMiB")
 	}
@@ -63,7 +57,7 @@ func parseColumns(spec string) (columns, error) {
 		parsed = append(parsed, c)
 		at += len(part) + 1
 	}
-	return parsed, nil
+	return parsed.writeTo, nil
 }
 
 // braced is a path as JSONPath wants it: id, .id, {id} and {.id} are {.id}.
@@ -74,27 +68,28 @@ func braced(path string) string {
 
 func (c columns) writeTo(w io.Writer, devices []deviceObject, headers bool) error {
 	var header []string
-	if headers {
-		for _, column := range c {
-			header = append(header, column.header)
-		}
-	}
-	var rows [][]string
-	for _, device := range devices {
-		row := make([]string, len(c))
-		for i, column := range c {
+	rows := make([][]string, len(devices))
+	for _, column := range c {
+		header = append(header, column.header)
+		for i, device := range devices {
 			values, err := find(column.path, device)
 			if err != nil {
 				return fmt.Errorf("column %s of %v: %w", column.header, device["id"], err)
 			}
-			row[i] = none
+			cell := none
 			if len(values) > 0 {
-				row[i] = strings.Join(values, ",")
+				cell = strings.Join(values, ",")
 			}
+			rows[i] = append(rows[i], cell)
 		}
-		rows = append(rows, row)
 	}
-	return term.Table(w, header, rows)
+	if !headers {
+		header = nil
+	}
+	var page term.Page
+	page.Grid(header, rows, term.TableGap)
+	_, err := io.WriteString(w, page.String())
+	return err
 }
 
 // find returns what a path leads to in a device.
@@ -129,20 +124,20 @@ func withPath(template string, use func(*jsonpath.JSONPath) error) (err error) {
 // pathTemplate is the template of -o jsonpath.
 type pathTemplate string
 
-func parsePath(template string) (pathTemplate, error) {
+func parsePath(template string) (rowPrinter, error) {
 	if template == "" {
-		return "", fmt.Errorf("no path: write jsonpath='{.id}', which is applied to each device")
+		return nil, fmt.Errorf("no path: write jsonpath='{.id}', which is applied to each device")
 	}
 	for _, root := range []string{".status", ".spec", ".metadata", ".items"} {
 		if strings.Contains(template, "{"+root) {
-			return "", fmt.Errorf("template %q: a device has no %s: the template is applied to each device: write '{.id}', or use -o json for the whole inventory", template, root)
+			return nil, fmt.Errorf("template %q: a device has no %s: the template is applied to each device: write '{.id}', or use -o json for the whole inventory", template, root)
 		}
 	}
 	discard := func(p *jsonpath.JSONPath) error { return p.Execute(io.Discard, map[string]any{}) }
 	if err := withPath(template, discard); err != nil {
-		return "", fmt.Errorf("template %q: %w: write a template for one device, such as '{.id}'", template, err)
+		return nil, fmt.Errorf("template %q: %w: write a template for one device, such as '{.id}'", template, err)
 	}
-	return pathTemplate(template), nil
+	return pathTemplate(template).writeTo, nil
 }
 
 // writeTo applies the template to each device, a line or more for each.

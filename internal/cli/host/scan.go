@@ -3,12 +3,15 @@ package host
 import (
 	"cmp"
 	"context"
+	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
@@ -69,4 +72,20 @@ func tellBackends(log *slog.Logger, found scan) {
 	for _, b := range found.inventory.Status.Backends {
 		log.Info("backend", "name", b.Name, "state", b.State, "devices", b.Devices, "errorKind", b.ErrorKind, "message", b.Message, "elapsed", elapsed[b.Name])
 	}
+}
+
+// printTimings prints what each backend took, the slowest first, their sum, and how long it took altogether: they run at
+// the same time.
+func printTimings(w io.Writer, times []detect.BackendTime, elapsed time.Duration) {
+	sorted := slices.SortedFunc(slices.Values(times), func(a, b detect.BackendTime) int {
+		return cmp.Or(cmp.Compare(b.Elapsed, a.Elapsed), cmp.Compare(a.Backend, b.Backend))
+	})
+	var sum time.Duration
+	for _, t := range times {
+		sum += t.Elapsed
+	}
+	sorted = append(sorted, detect.BackendTime{Backend: "sum", Elapsed: sum}, detect.BackendTime{Backend: "elapsed", Elapsed: elapsed})
+	var p term.Page
+	p.Table([]string{"BACKEND", "TIME"}, term.Rows(sorted, func(t *detect.BackendTime) []any { return []any{t.Backend, term.Milliseconds(t.Elapsed)} }))
+	_, _ = io.WriteString(w, p.String())
 }

@@ -33,7 +33,10 @@ func (o *hostOptions) addFlags(command *cobra.Command) {
 	flags.StringVar(&o.name, "name", "", "name of the inventory (default: the host's or the recording's)")
 	flags.BoolVar(&o.noExec, "no-exec", false, "run no vendor tool, only read files")
 	_ = command.MarkFlagDirname("root")
-	addBackends(command, o)
+	flags.StringSliceVar(&o.backends, "backend", nil, "backends to look by, divided by commas (default all)")
+	flags.StringSliceVar(&o.without, "without", nil, "backends to leave out, divided by commas")
+	completeList(command, "backend", backendNames())
+	completeList(command, "without", backendNames())
 }
 
 // check finds mistakes in the flags.
