@@ -23,7 +23,9 @@ var tables embed.FS
 // All reads every table of a folder.
 func All(folder string) ([]Observation, error) {
 	return observations([]measurements{
-		{"trtllm_throughput.json", throughput}, {"inferencex_latency.json.gz", latencies}, {"mlperf_v5_1_llm.json", submitted},
+		{"trtllm_throughput.json", throughput},
+		{"inferencex_latency.json.gz", latencies},
+		{"mlperf_v5_1_llm.json", submitted},
 		{"megatron_weak_scaling.json", trained},
 	}, func(name string) ([]record, error) { return published(filepath.Join(folder, name)) })
 }
