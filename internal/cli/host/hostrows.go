@@ -7,29 +7,26 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
 )
 
 // hostRows are what is said of the host itself.
 func hostRows(name string, status *v1alpha1.AcceleratorInventoryStatus, wide bool) [][2]string {
 	host := &status.Host
-	rows := [][2]string{{"Host", name}, {"CPU", cpuText(&host.CPU)}}
-	if host.Memory.TotalMiB > 0 {
-		rows = append(rows, [2]string{"Memory", words.HumanMiB(host.Memory.TotalMiB)})
+	rows := [][2]string{
+		{"Host", name}, {"CPU", cpuText(&host.CPU)},
+		term.RowIf(host.Memory.TotalMiB > 0, "Memory", words.HumanMiB(host.Memory.TotalMiB)),
+		term.RowIf(status.Summary.Devices > 0, "Devices", devicesText(&status.Summary)),
 	}
-	if status.Summary.Devices > 0 {
-		rows = append(rows, [2]string{"Devices", devicesText(&status.Summary)})
-	}
-	if !wide {
-		return rows
-	}
-	rows = append(rows, [2]string{"System", strings.TrimSpace(host.OS + " " + host.Kernel)})
-	for _, row := range [][2]string{{"Cloud", cloudText(host)}, {"Container", containerText(host)}, {"Storage", storageText(status.Storage)}} {
-		if row[1] != "" {
-			rows = append(rows, row)
+	if wide {
+		rows = append(rows, [2]string{"System", strings.TrimSpace(host.OS + " " + host.Kernel)})
+		for _, row := range [][2]string{{"Cloud", cloudText(host)}, {"Container", containerText(host)}, {"Storage", storageText(status.Storage)}} {
+			rows = append(rows, term.RowIf(row[1] != "", row[0], row[1]))
 		}
+		rows = append(rows, [2]string{"Backends", backendsText(status.Backends)})
 	}
-	return append(rows, [2]string{"Backends", backendsText(status.Backends)})
+	return slices.DeleteFunc(rows, func(row [2]string) bool { return row[0] == "" })
 }
 
 func devicesText(s *v1alpha1.InventorySummary) string {

@@ -3,9 +3,13 @@ package host
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -88,4 +92,27 @@ func printTimings(w io.Writer, times []detect.BackendTime, elapsed time.Duration
 	var p term.Page
 	p.Table([]string{"BACKEND", "TIME"}, term.Rows(sorted, func(t *detect.BackendTime) []any { return []any{t.Backend, term.Milliseconds(t.Elapsed)} }))
 	_, _ = io.WriteString(w, p.String())
+}
+
+// environment returns the environment of this process where this host is looked at; nothing for another host.
+func (o *hostOptions) environment() []string {
+	if o.replay != "" || o.root != "" && filepath.Clean(o.root) != "/" {
+		return nil
+	}
+	return os.Environ()
+}
+
+// printAllotments says which devices the environment leaves this process, a line for each variable that says so.
+func printAllotments(w io.Writer, devices []v1alpha1.Device, environ []string) {
+	for _, a := range inventory.Allotments(devices, environ) {
+		left := "no device"
+		if len(a.Devices) > 0 {
+			left = term.IDs(a.Devices)
+		}
+		text := fmt.Sprintf("%s=%s leaves this process %s", a.Variable, a.Value, left)
+		if len(a.Unknown) > 0 {
+			text += "; it is not certain what it means by " + strings.Join(a.Unknown, ", ")
+		}
+		_, _ = fmt.Fprintln(w, "note:", term.Printable(text))
+	}
 }

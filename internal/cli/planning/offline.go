@@ -34,6 +34,8 @@ type decision struct {
 
 func (d *decision) name() string { return fullName(d.placement) }
 
+var errNoReplicas = errors.New("spec.replicas is 0: there is nothing to plan; raise it")
+
 // planOffline plans every placement, one after the other. An error is a mistake in the input; that a model does not
 // fit is a decision.
 func planOffline(m *Manifests, explained bool) ([]decision, error) {
@@ -47,7 +49,7 @@ func planOffline(m *Manifests, explained bool) ([]decision, error) {
 		d := &decisions[i]
 		d.placement, d.hosts = &m.Placements[i], hosts
 		setDefaults(d.placement)
-		d.decide(cluster, m, explained)
+		d.failure = d.decide(cluster, m, explained)
 		if d.plan != nil {
 			cluster.Take(d.name(), &d.plan.Spec)
 		}
@@ -55,39 +57,33 @@ func planOffline(m *Manifests, explained bool) ([]decision, error) {
 	return decisions, nil
 }
 
-// decide plans one placement.
-func (d *decision) decide(cluster *fleet.Cluster, m *Manifests, explained bool) {
+// decide plans one placement, or says why there is no plan.
+func (d *decision) decide(cluster *fleet.Cluster, m *Manifests, explained bool) error {
 	if *d.placement.Spec.Replicas == 0 {
-		d.failure = errors.New("spec.replicas is 0: there is nothing to plan; raise it")
-		return
+		return errNoReplicas
 	}
 	resolved, err := resolveModel(d.placement, m)
 	if err != nil {
-		d.failure = err
-		return
+		return err
 	}
 	request := shape.Request{Placement: d.placement, Model: resolved}
 	spec, err := plan.Plan(cluster, request)
 	if err != nil {
-		d.failure = err
-		return
+		return err
 	}
 	if explained {
 		if d.why, err = explain.Explain(cluster, request, spec); err != nil {
-			d.failure = fmt.Errorf("explain the plan: %w", err)
-			return
+			return fmt.Errorf("explain the plan: %w", err)
 		}
 	}
 	sharding := plan.Object(d.placement, spec, 1)
 	ranks, err := mesh.FromPlanOn(sharding.Name, &sharding.Spec, d.hosts)
 	if err != nil {
-		d.failure = err
-		return
+		return err
 	}
 	d.plan, d.mesh = sharding, meshObject(d.placement, ranks)
-	if d.mesh.Status.SlowestLinks, err = mesh.SlowestLinks(ranks, d.hosts); err != nil {
-		d.failure = err
-	}
+	d.mesh.Status.SlowestLinks, err = mesh.SlowestLinks(ranks, d.hosts)
+	return err
 }
 
 // refused returns the placement with the status that the operator would write where it does not fit; nil where it has no plan for
