@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,10 +20,10 @@ import (
 // pollInterval is the time between two looks at what is waited for.
 const pollInterval = 100 * time.Millisecond
 
-// await looks at the objects of a resource until the condition has held for every name.
+// await looks at the objects of a resource until the condition holds for every name.
 func (d *demo) await(ctx context.Context, of schema.GroupVersionResource, names []string, holds func(*unstructured.Unstructured) bool) error {
 	var left await.Value[[]string]
-	left.Set(slices.Clone(names))
+	left.Set(names)
 	missing := func() string {
 		names, _ := left.Get()
 		return of.Resource + " " + strings.Join(names, ", ")
@@ -33,13 +34,13 @@ func (d *demo) await(ctx context.Context, of schema.GroupVersionResource, names 
 		if err != nil {
 			return false, err
 		}
+		now := slices.Clone(names)
 		for i := range list.Items {
 			if object := &list.Items[i]; holds(object) {
-				now, _ := left.Get()
-				left.Set(slices.DeleteFunc(slices.Clone(now), func(name string) bool { return name == object.GetName() }))
+				now = slices.DeleteFunc(now, func(name string) bool { return name == object.GetName() })
 			}
 		}
-		now, _ := left.Get()
+		left.Set(now)
 		return len(now) == 0, nil
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
@@ -75,22 +76,16 @@ func (p *progress) step(format string, args ...any) {
 
 // waiting calls describe now and then until stop is called, so that a long wait is not silent.
 func (p *progress) waiting(describe func() string) (stop func()) {
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		ticker := time.NewTicker(5 * time.Second)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-				p.step("  still waiting for %s", describe())
-			}
-		}
-	}()
+	ctx, cancel := context.WithCancel(context.Background())
+	var told sync.WaitGroup
+	told.Go(func() {
+		_ = wait.PollUntilContextCancel(ctx, 5*time.Second, false, func(context.Context) (bool, error) {
+			p.step("  still waiting for %s", describe())
+			return false, nil
+		})
+	})
 	return func() {
-		close(done)
-		<-ended
+		cancel()
+		told.Wait()
 	}
 }

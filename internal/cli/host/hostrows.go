@@ -15,7 +15,8 @@ import (
 func hostRows(name string, status *v1alpha1.AcceleratorInventoryStatus, wide bool) [][2]string {
 	host := &status.Host
 	rows := [][2]string{
-		{"Host", name}, {"CPU", cpuText(&host.CPU)},
+		{"Host", name},
+		{"CPU", cpuText(&host.CPU)},
 		term.RowIf(host.Memory.TotalMiB > 0, "Memory", words.HumanMiB(host.Memory.TotalMiB)),
 		term.RowIf(status.Summary.Devices > 0, "Devices", devicesText(&status.Summary)),
 	}
