@@ -29,15 +29,13 @@ const (
 
 // exportOptions are the flags of export.
 type exportOptions struct {
-	files              []string
-	launcher           string
-	output             exportFormat
-	namespace          string
-	hosts, podDevices  string
-	folder             string
-	pod, copied, rank  int
-	podGiven, hasRank  bool
-	hostsSet, sizesSet bool
+	files                       []string
+	output                      exportFormat
+	launcher, namespace, folder string
+	hosts, podDevices           string
+	pod, copied, rank           int
+	// given says whether a flag was set.
+	given func(flag string) bool
 }
 
 // NewExport returns the command `kubectl rankwright export`.
@@ -66,8 +64,7 @@ the ModelPlacement, where it is in the files, else by --hosts and --pod-devices.
   kubectl rankwright plan -f inventories.yaml -f placement.yaml -o yaml | kubectl rankwright export mesh/llm -f - --folder ./llm`,
 		Args: term.Arguments(1, "give one mesh, as mesh/NAME"),
 		RunE: func(c *cobra.Command, args []string) error {
-			options.podGiven, options.hasRank = c.Flags().Changed("pod"), c.Flags().Changed("rank")
-			options.hostsSet, options.sizesSet = c.Flags().Changed("hosts"), c.Flags().Changed("pod-devices")
+			options.given = c.Flags().Changed
 			name, err := options.check(args)
 			if err != nil {
 				return err
@@ -97,9 +94,9 @@ func (o *exportOptions) check(args []string) (string, error) {
 		return "", term.Usagef("no mesh: give one, as mesh/NAME")
 	case len(o.files) == 0:
 		return "", term.Usagef("no file: give the DeviceMesh and its ShardingPlan with -f")
-	case o.podGiven && o.hasRank:
+	case o.given("pod") && o.given("rank"):
 		return "", term.Usagef("--pod and --rank: give one of them")
-	case (o.podGiven || o.hasRank) && o.output == exportFiles:
+	case (o.given("pod") || o.given("rank")) && o.output == exportFiles:
 		return "", term.Usagef("--pod and --rank choose an environment: add -o env or -o json")
 	case o.folder != "" && o.output != exportFiles:
 		return "", term.Usagef("--folder is for -o files")
@@ -124,7 +121,7 @@ func (o *exportOptions) export(streams term.Streams, name string) error {
 		_, _ = fmt.Fprintln(streams.Err, "warning: left out:", skipped)
 	}
 	switch {
-	case o.podGiven || o.hasRank:
+	case o.given("pod") || o.given("rank"):
 		return o.writeOne(streams.Out, bundle)
 	case o.output == exportJSON:
 		return term.Write(streams.Out, term.FormatJSON, bundle, nil)
@@ -147,10 +144,10 @@ func (o *exportOptions) bundle(read *planning.Manifests, name string) (*launch.B
 		return nil, err
 	}
 	annotations := annotationsOf(read, mesh)
-	if o.hostsSet {
+	if o.given("hosts") {
 		annotations[launch.AnnotationHosts] = o.hosts
 	}
-	if o.sizesSet {
+	if o.given("pod-devices") {
 		annotations[launch.AnnotationPodDevices] = o.podDevices
 	}
 	options, err := launch.OptionsOf(annotations)
@@ -170,7 +167,7 @@ func (o *exportOptions) bundle(read *planning.Manifests, name string) (*launch.B
 // writeOne writes the environment of the pod or the rank that is asked for.
 func (o *exportOptions) writeOne(w io.Writer, bundle *launch.Bundle) error {
 	environment, err := bundle.OfPod(o.pod)
-	if o.hasRank {
+	if o.given("rank") {
 		environment, err = bundle.OfRank(o.copied, o.rank)
 	}
 	if err != nil {

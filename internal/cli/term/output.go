@@ -67,11 +67,11 @@ func (c choice[T]) Type() string { return Joined(c.words, "|") }
 
 // Joined puts words together, with a separator between them.
 func Joined[T ~string](words []T, separator string) string {
-	return strings.Join(Strings(words), separator)
+	return strings.Join(wordsOf(words), separator)
 }
 
-// Strings returns words as strings.
-func Strings[T ~string](words []T) []string {
+// wordsOf returns words as strings.
+func wordsOf[T ~string](words []T) []string {
 	list := make([]string, len(words))
 	for i, word := range words {
 		list[i] = string(word)
@@ -82,7 +82,7 @@ func Strings[T ~string](words []T) []string {
 // Complete offers fixed values for a flag in the shell.
 func Complete[T ~string](command *cobra.Command, flag string, values []T) {
 	// It fails only for a flag that the command does not have, which every test of the command shows.
-	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(Strings(values), cobra.ShellCompDirectiveNoFileComp))
+	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(wordsOf(values), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Write prints an object in a format for machines, else the page that show puts together.
