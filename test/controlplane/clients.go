@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -57,13 +58,18 @@ func (c *ControlPlane) ConfigForToken(token string) *rest.Config {
 	return config
 }
 
-// ConfigForAccount returns a configuration with a token of a service account, bound to a node where one is given.
+// tokenLifetime is long enough for a demo that is kept for a day.
+const tokenLifetime = 24 * time.Hour
+
+// ConfigForAccount returns a configuration with a token of a service account, bound to a node where one is given. It is good for
+// tokenLifetime.
 func (c *ControlPlane) ConfigForAccount(ctx context.Context, namespace, name string, node *corev1.Node) (*rest.Config, error) {
 	admin, err := kubernetes.NewForConfig(c.admin)
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
-	request := &authenticationv1.TokenRequest{}
+	seconds := int64(tokenLifetime.Seconds())
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
 	if node != nil {
 		request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}
 	}

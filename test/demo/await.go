@@ -2,67 +2,51 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/cache"
-	watchtools "k8s.io/client-go/tools/watch"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/rankwright/rankwright/internal/await"
 )
 
-// missing are the names still waited for; the wait's messages read it while its watch writes it.
-type missing struct {
-	mutex sync.Mutex
-	names []string
-}
+// pollInterval is the time between two looks at what is waited for.
+const pollInterval = 100 * time.Millisecond
 
-func (m *missing) remove(name string) (done bool) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	m.names = slices.DeleteFunc(m.names, func(n string) bool { return n == name })
-	return len(m.names) == 0
-}
-
-func (m *missing) String() string {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	return strings.Join(m.names, ", ")
-}
-
-// await watches a resource until the condition has held for every name.
+// await looks at the objects of a resource until the condition holds for every name.
 func (d *demo) await(ctx context.Context, of schema.GroupVersionResource, names []string, holds func(*unstructured.Unstructured) bool) error {
-	ctx, cancel := context.WithTimeout(ctx, waitLimit)
-	defer cancel()
-	left := &missing{names: slices.Clone(names)}
-	defer d.progress.waiting(func() string { return of.Resource + " " + left.String() })()
-	_, err := watchtools.UntilWithSync(ctx, listWatch(d.dynamic.Resource(of)), &unstructured.Unstructured{}, nil,
-		func(event watch.Event) (bool, error) {
-			object, ok := event.Object.(*unstructured.Unstructured)
-			return ok && event.Type != watch.Deleted && holds(object) && left.remove(object.GetName()), nil
-		})
-	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		return fmt.Errorf("%s %s: not as expected after %v", of.Resource, left, waitLimit)
+	var left await.Value[[]string]
+	left.Set(names)
+	missing := func() string {
+		names, _ := left.Get()
+		return of.Resource + " " + strings.Join(names, ", ")
+	}
+	defer d.progress.waiting(missing)()
+	err := wait.PollUntilContextTimeout(ctx, pollInterval, waitLimit, true, func(ctx context.Context) (bool, error) {
+		list, err := d.dynamic.Resource(of).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		now := slices.Clone(names)
+		for i := range list.Items {
+			if object := &list.Items[i]; holds(object) {
+				now = slices.DeleteFunc(now, func(name string) bool { return name == object.GetName() })
+			}
+		}
+		left.Set(now)
+		return len(now) == 0, nil
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return fmt.Errorf("%s: not as expected after %v", missing(), waitLimit)
 	}
 	return err
-}
-
-func listWatch(resource dynamic.ResourceInterface) *cache.ListWatch {
-	return &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			return resource.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return resource.Watch(ctx, options)
-		},
-	}
 }
 
 // condition returns the status of a condition of the object's, and "" where it has none.
@@ -75,4 +59,33 @@ func condition(object *unstructured.Unstructured, kind string) string {
 		}
 	}
 	return ""
+}
+
+// progress says what is going on and when.
+type progress struct {
+	out   io.Writer
+	begin time.Time
+}
+
+func newProgress(out io.Writer) *progress { return &progress{out: out, begin: time.Now()} }
+
+// step prints a line with the seconds since the beginning.
+func (p *progress) step(format string, args ...any) {
+	_, _ = fmt.Fprintf(p.out, "[%5.1f s] %s\n", time.Since(p.begin).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// waiting calls describe now and then until stop is called, so that a long wait is not silent.
+func (p *progress) waiting(describe func() string) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var told sync.WaitGroup
+	told.Go(func() {
+		_ = wait.PollUntilContextCancel(ctx, 5*time.Second, false, func(context.Context) (bool, error) {
+			p.step("  still waiting for %s", describe())
+			return false, nil
+		})
+	})
+	return func() {
+		cancel()
+		told.Wait()
+	}
 }

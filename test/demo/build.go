@@ -42,24 +42,11 @@ func build(ctx context.Context, root, assets string) error {
 
 // command runs a program of the repository's to its end, or stops it and all it started when the context ends.
 func command(ctx context.Context, root, path string, args ...string) error {
-	p, err := process.Start(process.Spec{
+	return process.Run(ctx, process.Spec{
 		Name: path,
 		Path: filepath.Join(root, path),
 		Args: args,
 		Env:  append(os.Environ(), "CGO_ENABLED=0"),
 		Dir:  root,
-	})
-	if err != nil {
-		return err
-	}
-	select {
-	case <-p.Done():
-	case <-ctx.Done():
-		p.Stop(5 * time.Second)
-		return ctx.Err()
-	}
-	if !p.Succeeded() {
-		return p.Exit()
-	}
-	return nil
+	}, 5*time.Second)
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/rankwright/rankwright/test/controlplane"
 	"github.com/rankwright/rankwright/test/process"
@@ -32,10 +31,10 @@ type demo struct {
 	progress          *progress
 
 	cluster *controlplane.ControlPlane
-	clients kubernetes.Interface
 	dynamic dynamic.Interface
 	nodes   []simulatedNode
-	kubelet *kubelets
+	// stopKubelets ends what plays the kubelets; nil before they are started.
+	stopKubelets func()
 	// programs are Rankwright's own processes, in the order of their start.
 	programs []*process.Process
 }
@@ -97,9 +96,6 @@ func (d *demo) startCluster(ctx context.Context) error {
 		return err
 	}
 	d.cluster = cluster
-	if d.clients, err = kubernetes.NewForConfig(cluster.Config()); err != nil {
-		return fmt.Errorf("client: %w", err)
-	}
 	if d.dynamic, err = dynamic.NewForConfig(cluster.Config()); err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
@@ -148,8 +144,8 @@ func (d *demo) stop() error {
 			errs = append(errs, fmt.Errorf("asked to stop, %w", p.Exit()))
 		}
 	}
-	if d.kubelet != nil {
-		d.kubelet.stop()
+	if d.stopKubelets != nil {
+		d.stopKubelets()
 	}
 	if d.cluster != nil {
 		d.cluster.Stop()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 )
 
@@ -25,8 +25,8 @@ const heartbeat = 10 * time.Second
 type simulatedNode struct {
 	name string
 	// recording is replayed by the node's agent; empty for this very host.
-	recording string
-	uid       types.UID
+	recording  string
+	registered *corev1.Node
 }
 
 // recordedHosts are the hosts that join the host on which the demo runs.
@@ -55,13 +55,13 @@ func hostName() string {
 // startNodes creates the Nodes and plays their kubelets: the control plane shall see them as it sees real ones.
 func (d *demo) startNodes(ctx context.Context) error {
 	d.nodes = append([]simulatedNode{{name: hostName()}}, recordedHosts...)
-	names := make([]string, len(d.nodes))
-	for i, node := range d.nodes {
-		names[i] = node.name
+	d.progress.step("creating Nodes %s (the first is this host)", strings.Join(d.names(), ", "))
+	background, stop := context.WithCancel(context.Background())
+	var kubelets sync.WaitGroup
+	d.stopKubelets = func() {
+		stop()
+		kubelets.Wait()
 	}
-	d.progress.step("creating Nodes %s (the first is this host)", strings.Join(names, ", "))
-	background, cancel := context.WithCancel(context.Background())
-	d.kubelet = &kubelets{cancel: cancel}
 	for i := range d.nodes {
 		node := &d.nodes[i]
 		config, err := d.cluster.ConfigForUser("system:node:"+node.name, "system:nodes")
@@ -72,22 +72,26 @@ func (d *demo) startNodes(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("client of node %s: %w", node.name, err)
 		}
-		if node.uid, err = registerNode(ctx, client, node.name, i); err != nil {
+		if node.registered, err = registerNode(ctx, client, node.name, i); err != nil {
 			return err
 		}
-		d.kubelet.keepAlive(background, client, node.name)
+		// The Leases tell the node controller that nodes live. A renewal that fails is made up for by the next, long before the
+		// node is given up.
+		kubelets.Go(func() {
+			wait.UntilWithContext(background, func(ctx context.Context) { _ = renewLease(ctx, client, node.name) }, heartbeat)
+		})
 	}
 	return nil
 }
 
 // registerNode creates the Node and says that it is ready, as its kubelet would.
-func registerNode(ctx context.Context, client kubernetes.Interface, name string, index int) (types.UID, error) {
+func registerNode(ctx context.Context, client kubernetes.Interface, name string, index int) (*corev1.Node, error) {
 	node, err := client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name:   name,
 		Labels: map[string]string{corev1.LabelHostname: name, corev1.LabelOSStable: "linux"},
 	}}, metav1.CreateOptions{})
 	if err != nil {
-		return "", fmt.Errorf("node %s: %w", name, err)
+		return nil, fmt.Errorf("node %s: %w", name, err)
 	}
 	node.Status.Capacity = corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse("64"),
@@ -101,10 +105,10 @@ func registerNode(ctx context.Context, client kubernetes.Interface, name string,
 		{Type: corev1.NodeHostName, Address: name},
 	}
 	node.Status.Conditions = readyConditions(metav1.Now())
-	if _, err := client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
-		return "", fmt.Errorf("status of node %s: %w", name, err)
+	if node, err = client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
+		return nil, fmt.Errorf("status of node %s: %w", name, err)
 	}
-	return node.UID, nil
+	return node, nil
 }
 
 func readyConditions(now metav1.Time) []corev1.NodeCondition {
@@ -120,28 +124,6 @@ func readyConditions(now metav1.Time) []corev1.NodeCondition {
 	return conditions
 }
 
-// kubelets renew the Leases by which the node controller knows that nodes live.
-type kubelets struct {
-	cancel context.CancelFunc
-	group  sync.WaitGroup
-}
-
-func (k *kubelets) keepAlive(ctx context.Context, client kubernetes.Interface, name string) {
-	k.group.Go(func() {
-		ticker := time.NewTicker(heartbeat)
-		defer ticker.Stop()
-		for {
-			// A renewal that fails is made up for by the next, long before the node is given up.
-			_ = renewLease(ctx, client, name)
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-			}
-		}
-	})
-}
-
 func renewLease(ctx context.Context, client kubernetes.Interface, name string) error {
 	body := fmt.Appendf(nil, `{"apiVersion":%q,"kind":"Lease","metadata":{"name":%q},"spec":{"holderIdentity":%q,"leaseDurationSeconds":40,"renewTime":%q}}`,
 		coordinationv1.SchemeGroupVersion.String(), name, name, time.Now().UTC().Format(metav1.RFC3339Micro))
@@ -150,12 +132,11 @@ func renewLease(ctx context.Context, client kubernetes.Interface, name string) e
 	return err
 }
 
-func (k *kubelets) stop() {
-	k.cancel()
-	k.group.Wait()
-}
-
-// recordingPath returns the file that a node's agent replays.
-func (d *demo) recordingPath(node simulatedNode) string {
-	return filepath.Join(d.root, "test", "recordings", node.recording)
+// names are the names of the Nodes.
+func (d *demo) names() []string {
+	names := make([]string, len(d.nodes))
+	for i, node := range d.nodes {
+		names[i] = node.name
+	}
+	return names
 }

@@ -38,18 +38,14 @@ func isUnplaceable(placement *unstructured.Unstructured) bool {
 // awaitInventories returns when every agent has published what it saw on its host and pods could be scheduled there.
 func (d *demo) awaitInventories(ctx context.Context) error {
 	d.progress.step("waiting for the inventories, and for the Nodes to be ready")
-	names := make([]string, len(d.nodes))
-	for i, node := range d.nodes {
-		names[i] = node.name
-	}
-	err := d.await(ctx, v1alpha1.GroupVersion.WithResource("acceleratorinventories"), names, func(inventory *unstructured.Unstructured) bool {
+	err := d.await(ctx, v1alpha1.GroupVersion.WithResource("acceleratorinventories"), d.names(), func(inventory *unstructured.Unstructured) bool {
 		return condition(inventory, v1alpha1.ConditionDetected) != ""
 	})
 	if err != nil {
 		return err
 	}
 	// A Node is born with a taint that the controller manager takes away once it has seen the Node ready.
-	return d.await(ctx, corev1.SchemeGroupVersion.WithResource("nodes"), names, func(node *unstructured.Unstructured) bool {
+	return d.await(ctx, corev1.SchemeGroupVersion.WithResource("nodes"), d.names(), func(node *unstructured.Unstructured) bool {
 		taints, _, _ := unstructured.NestedSlice(node.Object, "spec", "taints")
 		return condition(node, string(corev1.NodeReady)) == "True" && len(taints) == 0
 	})

@@ -73,22 +73,9 @@ func brief(args []string) string {
 }
 
 func (d *demo) kubectl(ctx context.Context, args []string) error {
-	p, err := process.Start(process.Spec{
+	return process.Run(ctx, process.Spec{
 		Name: "kubectl",
 		Path: filepath.Join(d.assets, "kubectl"),
 		Args: append([]string{"--kubeconfig", d.cluster.Kubeconfig(), "--cache-dir", filepath.Join(d.dir, "kubectl")}, args...),
-	})
-	if err != nil {
-		return err
-	}
-	select {
-	case <-p.Done():
-	case <-ctx.Done():
-		p.Stop(time.Second)
-		return ctx.Err()
-	}
-	if !p.Succeeded() {
-		return p.Exit()
-	}
-	return nil
+	}, time.Second)
 }

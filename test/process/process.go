@@ -4,6 +4,7 @@ package process
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -59,6 +60,25 @@ func Start(spec Spec) (*Process, error) {
 		return nil, fmt.Errorf("%s: %w", spec.Name, err)
 	}
 	return p, nil
+}
+
+// Run runs a child to its end, which must be with status 0; when the context ends before it, the child is stopped, and killed
+// after the grace period.
+func Run(ctx context.Context, spec Spec, grace time.Duration) error {
+	p, err := Start(spec)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-p.Done():
+	case <-ctx.Done():
+		p.Stop(grace)
+		return ctx.Err()
+	}
+	if !p.Succeeded() {
+		return p.Exit()
+	}
+	return nil
 }
 
 // openLog returns nil for no path.

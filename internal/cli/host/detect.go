@@ -10,7 +10,6 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
-	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
 // detectOptions are the flags of detect.
@@ -75,24 +74,21 @@ func NewDetect(streams term.Streams) *cobra.Command {
 	flags.DurationVar(&options.interval, "interval", 5*time.Second, "time between two looks of --watch")
 	flags.BoolVar(&options.timings, "timings", false, "print to standard error what each backend took")
 	flags.StringArrayVar(&options.alerts, "alert", nil, "exit with 3 where this is met, such as memoryUsed>90% or healthy<8 (may be repeated)")
-	term.Complete(command, "alert", alertStarts())
+	term.Complete(command, "alert", withEnding(">", alertFieldNames()))
 	return command
 }
 
 // detection is the work of one call: every flag is understood, and nothing is read yet.
 type detection struct {
+	*detectOptions
 	streams term.Streams
 	// look detects once.
 	look func(context.Context) (scan, error)
 	// pause waits until the next look; false where there is none, because the user wants to end.
 	pause   func(context.Context) bool
 	now     func() time.Time
-	environ []string
 	selects selection
-	view    viewOptions
-	alerts  []alert
-	watch   bool
-	timings bool
+	alarms  []alert
 }
 
 // minInterval keeps a watch from being a load.
@@ -101,9 +97,9 @@ const minInterval = 100 * time.Millisecond
 // work understands the flags, all of them before anything is read.
 func (o *detectOptions) work(streams term.Streams, intervalGiven bool) (*detection, error) {
 	d := &detection{
-		streams: streams, look: func(ctx context.Context) (scan, error) { return o.look(ctx, streams.Log()) }, now: time.Now, view: o.view, watch: o.watch, timings: o.timings,
-		environ: o.environment(),
-		pause:   func(ctx context.Context) bool { return pause(ctx, o.interval) },
+		detectOptions: o, streams: streams, now: time.Now,
+		look:  func(ctx context.Context) (scan, error) { return o.look(ctx, streams.Log()) },
+		pause: func(ctx context.Context) bool { return pause(ctx, o.interval) },
 	}
 	switch {
 	case intervalGiven && !o.watch:
@@ -119,50 +115,67 @@ func (o *detectOptions) work(streams term.Streams, intervalGiven bool) (*detecti
 	if d.selects, err = o.selection.parse(); err != nil {
 		return nil, err
 	}
-	if d.alerts, err = parseAlerts(o.alerts); err != nil {
+	if d.alarms, err = parseAlerts(o.alerts); err != nil {
 		return nil, err
 	}
 	return d, o.check()
 }
 
 func pause(ctx context.Context, interval time.Duration) bool {
-	timer := time.NewTimer(interval)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(interval):
 		return true
 	}
 }
 
+// run shows the host, and with --watch what changes from one look to the next.
 func (d *detection) run(ctx context.Context) error {
-	found, err := d.look(ctx)
+	var last *scan
+	for {
+		found, err := d.look(ctx)
+		if last != nil && ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if last == nil {
+			d.warn(found.inventory.Status.Backends)
+			printAllotments(d.streams.Err, found.inventory.Status.Devices, d.environment())
+		}
+		shown, unmet := d.selects.apply(found.inventory)
+		found.inventory = &shown
+		if err := d.show(last, &found); err != nil {
+			return err
+		}
+		switch {
+		case d.watch && d.pause(ctx):
+			last = &found
+		case !d.watch && unmet != "":
+			return fmt.Errorf("--requirement %s is not met: %s", d.selects.required, unmet)
+		default:
+			return nil
+		}
+	}
+}
+
+// show prints a look at the host, or how it differs from the last one.
+func (d *detection) show(last, found *scan) error {
+	var err error
+	if last == nil {
+		err = d.view.writeTo(d.streams.Out, found.inventory, found.readings)
+	} else {
+		err = d.tell(last, found)
+	}
 	if err != nil {
 		return err
 	}
-	d.warn(found.inventory.Status.Backends)
-	printAllotments(d.streams.Err, found.inventory.Status.Devices, d.environ)
-	shown, unmet := d.selects.apply(found.inventory)
-	if err := d.view.writeTo(d.streams.Out, shown, found.readings); err != nil {
-		return err
-	}
 	if d.timings {
-		if err := printTimings(d.streams.Err, found.times, found.elapsed); err != nil {
-			return err
-		}
+		printTimings(d.streams.Err, found.times, found.elapsed)
 	}
-	err = d.alarm(shown.Status.Devices, found.readings)
-	switch {
-	case err != nil:
-		return err
-	case d.watch:
-		return d.follow(ctx, look{shown, found.readings})
-	case unmet != "":
-		return fmt.Errorf("--requirement %s is not met: %s", d.selects.required, unmet)
-	default:
-		return nil
-	}
+	return d.alarm(withReadings(found.inventory.Status.Devices, found.readings))
 }
 
 // warn tells what could not be looked at.
@@ -176,10 +189,10 @@ func (d *detection) warn(backends []v1alpha1.BackendStatus) {
 
 // alarm tells which alerts are met, as an error where any is. What cannot be told is no all-clear: an alert that no
 // device has a reading for is an error too.
-func (d *detection) alarm(devices []v1alpha1.Device, readings backend.Readings) error {
+func (d *detection) alarm(devices []liveDevice) error {
 	var met, blind error
-	for _, a := range d.alerts {
-		result := a.check(devices, readings)
+	for _, a := range d.alarms {
+		result := a.check(devices)
 		for _, line := range result.met {
 			_, _ = fmt.Fprintf(d.streams.Err, "alert %s: %s\n", a.term, line)
 			met = term.ErrAlert

@@ -171,7 +171,7 @@ func TestInventoryViews(t *testing.T) {
 				t.Errorf("%q reads back as %q", test.output, got)
 			}
 			var out bytes.Buffer
-			if err := view.writeTo(&out, *stored(t, "inventory.yaml"), readingsOfOne()); err != nil {
+			if err := view.writeTo(&out, stored(t, "inventory.yaml"), readingsOfOne()); err != nil {
 				t.Fatal(err)
 			}
 			clitest.Golden(t, name, out.String())
@@ -188,7 +188,7 @@ func TestNothingInAnInventoryMovesTheCursor(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if err := view.writeTo(&out, *found, nil); err != nil {
+		if err := view.writeTo(&out, found, nil); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), "A?[2J40?x?") || strings.Contains(out.String(), "\x1b") {

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,6 +36,22 @@ type Manifests struct {
 	model *model.Model
 	// Ignored are the kinds that planning does not read.
 	Ignored map[string]int
+}
+
+// AddFiles adds -f, which names manifests.
+func AddFiles(command *cobra.Command, files *[]string, about string) {
+	command.Flags().StringArrayVarP(files, "filename", "f", nil, about)
+	_ = command.MarkFlagFilename("filename", manifestEndings...)
+}
+
+// manifestEndings are how the names of files with manifests end.
+var manifestEndings = []string{"yaml", "yml", "json"}
+
+// WarnOfIgnored tells what kinds of objects were not read.
+func (m *Manifests) WarnOfIgnored(streams term.Streams) {
+	for _, kind := range slices.Sorted(maps.Keys(m.Ignored)) {
+		_, _ = fmt.Fprintf(streams.Err, "warning: %d of kind %s ignored\n", m.Ignored[kind], kind)
+	}
 }
 
 // ReadManifests reads files, folders of YAML and JSON files, and standard input (`-`).
@@ -62,12 +80,8 @@ func filesOf(name string) ([]string, error) {
 	if name == term.StdinName {
 		return []string{name}, nil
 	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		return []string{name}, nil
+	if info, err := os.Stat(name); err != nil || !info.IsDir() {
+		return []string{name}, err
 	}
 	entries, err := os.ReadDir(name)
 	if err != nil {
@@ -75,7 +89,7 @@ func filesOf(name string) ([]string, error) {
 	}
 	var files []string
 	for _, e := range entries {
-		if !e.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(e.Name())) {
+		if !e.IsDir() && slices.Contains(manifestEndings, strings.TrimPrefix(filepath.Ext(e.Name()), ".")) {
 			files = append(files, filepath.Join(name, e.Name()))
 		}
 	}
@@ -187,3 +201,6 @@ func NamespaceOf(o metav1.Object) string {
 	}
 	return metav1.NamespaceDefault
 }
+
+// fullName is the namespace and the name of an object.
+func fullName(o metav1.Object) string { return NamespaceOf(o) + "/" + o.GetName() }

@@ -12,7 +12,6 @@ import (
 	"github.com/rankwright/rankwright/internal/cli/sizing"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/fleet"
-	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan"
@@ -27,13 +26,15 @@ type decision struct {
 	plan    *v1alpha1.ShardingPlan
 	mesh    *v1alpha1.DeviceMesh
 	failure error
-	// devices is the memory of devices, by node and id.
-	devices map[string]map[v1alpha1.DeviceID]memory.Device
+	// hosts are the nodes of the inventories.
+	hosts mesh.Hosts
 	// why is set where an explanation is asked for.
 	why *explain.Explanation
 }
 
-func (d *decision) name() string { return NamespaceOf(d.placement) + "/" + d.placement.Name }
+func (d *decision) name() string { return fullName(d.placement) }
+
+var errNoReplicas = errors.New("spec.replicas is 0: there is nothing to plan; raise it")
 
 // planOffline plans every placement, one after the other. An error is a mistake in the input; that a model does not
 // fit is a decision.
@@ -43,13 +44,12 @@ func planOffline(m *Manifests, explained bool) ([]decision, error) {
 	}
 	now := m.Snapshot()
 	cluster, hosts := now.Cluster(nil), MeshHosts(m, now)
-	devices := deviceMemory(m.Inventories)
 	decisions := make([]decision, len(m.Placements))
 	for i := range m.Placements {
 		d := &decisions[i]
-		d.placement, d.devices = &m.Placements[i], devices
+		d.placement, d.hosts = &m.Placements[i], hosts
 		setDefaults(d.placement)
-		d.decide(cluster, hosts, m, explained)
+		d.failure = d.decide(cluster, m, explained)
 		if d.plan != nil {
 			cluster.Take(d.name(), &d.plan.Spec)
 		}
@@ -57,39 +57,33 @@ func planOffline(m *Manifests, explained bool) ([]decision, error) {
 	return decisions, nil
 }
 
-// decide plans one placement.
-func (d *decision) decide(cluster *fleet.Cluster, hosts mesh.Hosts, m *Manifests, explained bool) {
+// decide plans one placement, or says why there is no plan.
+func (d *decision) decide(cluster *fleet.Cluster, m *Manifests, explained bool) error {
 	if *d.placement.Spec.Replicas == 0 {
-		d.failure = errors.New("spec.replicas is 0: there is nothing to plan; raise it")
-		return
+		return errNoReplicas
 	}
 	resolved, err := resolveModel(d.placement, m)
 	if err != nil {
-		d.failure = err
-		return
+		return err
 	}
 	request := shape.Request{Placement: d.placement, Model: resolved}
 	spec, err := plan.Plan(cluster, request)
 	if err != nil {
-		d.failure = err
-		return
+		return err
 	}
 	if explained {
 		if d.why, err = explain.Explain(cluster, request, spec); err != nil {
-			d.failure = fmt.Errorf("explain the plan: %w", err)
-			return
+			return fmt.Errorf("explain the plan: %w", err)
 		}
 	}
 	sharding := plan.Object(d.placement, spec, 1)
-	ranks, err := mesh.FromPlan(sharding.Name, &sharding.Spec, hosts)
+	ranks, err := mesh.FromPlan(sharding.Name, &sharding.Spec, d.hosts)
 	if err != nil {
-		d.failure = err
-		return
+		return err
 	}
 	d.plan, d.mesh = sharding, meshObject(d.placement, ranks)
-	if d.mesh.Status.SlowestLinks, err = mesh.SlowestLinks(ranks, hosts); err != nil {
-		d.failure = err
-	}
+	d.mesh.Status.SlowestLinks, err = mesh.SlowestLinks(ranks, d.hosts)
+	return err
 }
 
 // refused returns the placement with the status that the operator would write where it does not fit; nil where it has no plan for
@@ -184,7 +178,7 @@ func (m *Manifests) Snapshot() *fleet.Snapshot {
 	}
 	anew := map[string]bool{}
 	for i := range m.Placements {
-		anew[NamespaceOf(&m.Placements[i])+"/"+m.Placements[i].Name] = true
+		anew[fullName(&m.Placements[i])] = true
 	}
 	for _, p := range m.Plans {
 		if p.Namespace = NamespaceOf(&p); !anew[p.Namespace+"/"+p.Spec.Placement.Name] {
@@ -196,44 +190,21 @@ func (m *Manifests) Snapshot() *fleet.Snapshot {
 
 // Distinct refuses two placements or two inventories of one name, which a cluster could not have.
 func Distinct(m *Manifests) error {
-	seen := map[string]bool{}
-	check := func(kind, name string) error {
-		if seen[kind+" "+name] {
-			return fmt.Errorf("%s %s is in the files twice: remove one", kind, name)
-		}
-		seen[kind+" "+name] = true
-		return nil
-	}
+	var names []string
 	for i := range m.Inventories {
-		if err := check("AcceleratorInventory", m.Inventories[i].Name); err != nil {
-			return err
-		}
+		names = append(names, "AcceleratorInventory "+m.Inventories[i].Name)
 	}
 	for i := range m.Placements {
-		if err := check("ModelPlacement", NamespaceOf(&m.Placements[i])+"/"+m.Placements[i].Name); err != nil {
-			return err
+		names = append(names, "ModelPlacement "+fullName(&m.Placements[i]))
+	}
+	seen := map[string]bool{}
+	for _, name := range names {
+		if seen[name] {
+			return fmt.Errorf("%s is in the files twice: remove one", name)
 		}
+		seen[name] = true
 	}
 	return nil
-}
-
-func deviceMemory(inventories []v1alpha1.AcceleratorInventory) map[string]map[v1alpha1.DeviceID]memory.Device {
-	all := map[string]map[v1alpha1.DeviceID]memory.Device{}
-	for i := range inventories {
-		devices := inventories[i].Status.Devices
-		node := make(map[v1alpha1.DeviceID]memory.Device, len(devices))
-		for j := range devices {
-			d := &devices[j]
-			if d.Memory == nil {
-				continue
-			}
-			node[d.ID] = memory.Device{
-				Vendor: d.Vendor, Product: d.Product, TotalBytes: d.Memory.TotalMiB << 20, OthersBytes: max(0, d.Memory.TotalMiB-d.FreeMiB()) << 20,
-			}
-		}
-		all[inventories[i].Name] = node
-	}
-	return all
 }
 
 // MeshHosts returns the nodes of the inventories.

@@ -2,10 +2,7 @@ package planning
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"maps"
-	"slices"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,7 +15,7 @@ import (
 func NewPlan(streams term.Streams) *cobra.Command {
 	var files []string
 	var modelFile string
-	var output term.AnswerFormat
+	var output term.Format
 	command := &cobra.Command{
 		Use:   "plan -f FILE...",
 		Short: "Plan placements on inventories, without a cluster",
@@ -52,10 +49,9 @@ With --model-file the one placement's model is read from the headers of a local 
 			return runPlan(streams, files, modelFile, output)
 		},
 	}
-	command.Flags().StringArrayVarP(&files, "filename", "f", nil, "file or folder with manifests, - for standard input; may be repeated")
-	_ = command.MarkFlagFilename("filename", "yaml", "yml", "json")
+	AddFiles(command, &files, "file or folder with manifests, - for standard input; may be repeated")
 	command.Flags().StringVar(&modelFile, "model-file", "", "file or folder with the model of the one placement: safetensors, its index, GGUF, ONNX, PyTorch or config.json")
-	term.AddAnswerOutput(command, &output)
+	term.AddOutput(command, &output, term.AnswerFormats...)
 	return command
 }
 
@@ -65,7 +61,7 @@ type list struct {
 	Items           []any `json:"items"`
 }
 
-func runPlan(streams term.Streams, files []string, modelFile string, output term.AnswerFormat) error {
+func runPlan(streams term.Streams, files []string, modelFile string, output term.Format) error {
 	read, err := ReadManifests(files, streams)
 	if err != nil {
 		return err
@@ -73,22 +69,19 @@ func runPlan(streams term.Streams, files []string, modelFile string, output term
 	if err := read.readModel(modelFile); err != nil {
 		return err
 	}
-	for _, kind := range slices.Sorted(maps.Keys(read.Ignored)) {
-		_, _ = fmt.Fprintf(streams.Err, "warning: %d of kind %s ignored\n", read.Ignored[kind], kind)
-	}
+	read.WarnOfIgnored(streams)
 	if len(read.Placements) == 0 {
 		return errors.New("no ModelPlacement in the files: add one")
 	}
-	decisions, err := planOffline(read, output == term.AnswerExplain)
+	decisions, err := planOffline(read, output == term.FormatExplain)
 	if err != nil {
 		return err
 	}
-	err = term.Write(streams.Out, term.Format(output), listOf(decisions), func(w io.Writer) error {
-		parts := make([]func(io.Writer) error, len(decisions))
+	err = term.Write(streams.Out, output, listOf(decisions), func(p *term.Page) {
 		for i := range decisions {
-			parts[i] = func(w io.Writer) error { return decisions[i].writeTo(w, output) }
+			p.Paragraph()
+			decisions[i].show(p, output)
 		}
-		return term.Paragraphs(w, parts...)
 	})
 	if err != nil {
 		return err
@@ -112,21 +105,21 @@ func listOf(decisions []decision) list {
 
 // reportFailures says why placements have no plan.
 func reportFailures(w io.Writer, decisions []decision) error {
-	var failed bool
+	var p term.Page
 	for i := range decisions {
 		d := &decisions[i]
 		if d.failure == nil {
 			continue
 		}
-		failed = true
-		_, _ = fmt.Fprintf(w, "error: placement %s: %v\n", d.name(), d.failure)
+		p.Linef("error: placement %s: %v", d.name(), d.failure)
 		var why *plan.Unplaceable
 		if errors.As(d.failure, &why) {
-			_ = printShortfall(w, why)
+			printShortfall(&p, why)
 		}
 	}
-	if failed {
-		return term.ErrReported
+	if p.String() == "" {
+		return nil
 	}
-	return nil
+	_, _ = io.WriteString(w, p.String())
+	return term.ErrReported
 }

@@ -2,7 +2,6 @@ package planning
 
 import (
 	"context"
-	"io"
 	"strings"
 	"time"
 
@@ -82,11 +81,11 @@ func NewSimulate(streams term.Streams, now func() time.Time) *cobra.Command {
 	flags.model.add(command)
 	f := command.Flags()
 	f.StringArrayVar(&flags.placements, "placement", nil, "file or folder with ModelPlacements, - for standard input; may be repeated")
-	_ = command.MarkFlagFilename("placement", "yaml", "yml", "json")
+	_ = command.MarkFlagFilename("placement", manifestEndings...)
 	f.BoolVar(&flags.untilFull, "until-full", false, "place the one placement again and again, and count how often it fits")
 	f.StringVar(&flags.folder, "write", "", "new or empty folder to write the cluster to, a file a node, as plan -f reads it")
 	_ = command.MarkFlagDirname("write")
-	term.AddOutput(command, &flags.output)
+	term.AddOutput(command, &flags.output, term.Formats...)
 	return command
 }
 
@@ -100,11 +99,7 @@ func (c *clusterFlags) add(command *cobra.Command) {
 	f.IntVar(&c.failed, "fail-nodes", 0, "number of nodes that take no new work")
 	f.StringArrayVar(&c.added, "add", nil, "what if there were more: shape with a number of free nodes (h100x8=2); may be repeated")
 	f.StringArrayVar(&c.removed, "remove", nil, "what if there were less: shape with a number of nodes (l40sx4=1), which go with what runs there; may be repeated")
-	patterns := make([]string, 0, len(synthetic.Patterns()))
-	for _, p := range synthetic.Patterns() {
-		patterns = append(patterns, string(p))
-	}
-	term.Complete(command, "pattern", patterns)
+	term.Complete(command, "pattern", synthetic.Patterns())
 	for _, flag := range []string{"shape", "add", "remove"} {
 		term.Complete(command, flag, synthetic.Names())
 	}
@@ -145,7 +140,7 @@ func runSimulate(ctx context.Context, streams term.Streams, now func() time.Time
 		return err
 	}
 	report.Cluster = describe(&flags.cluster, &spec, len(nodes))
-	err = term.Write(streams.Out, flags.output, report, func(w io.Writer) error { return report.Print(w, flags.output.Wide()) })
+	err = term.Write(streams.Out, flags.output, report, func(p *term.Page) { report.Print(p, flags.output.Wide()) })
 	if err != nil || failed == nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/rankwright/rankwright/pkg/fleet"
@@ -43,34 +42,20 @@ func writeNodes(ctx context.Context, folder string, nodes []fleet.Node, progress
 	return nil
 }
 
-// nodeManifest is what planning reads of a Node.
-type nodeManifest struct {
-	metav1.TypeMeta `json:",inline"`
-	Metadata        struct {
-		Name   string            `json:"name"`
-		Labels map[string]string `json:"labels"`
-	} `json:"metadata"`
-	Status struct {
-		Addresses  []corev1.NodeAddress `json:"addresses"`
-		Conditions []nodeCondition      `json:"conditions"`
-	} `json:"status"`
-}
-
-type nodeCondition struct {
-	Type   corev1.NodeConditionType `json:"type"`
-	Status corev1.ConditionStatus   `json:"status"`
-}
-
-// manifestOf is a node and its inventory as YAML documents.
+// manifestOf is a node, as far as planning reads it, and its inventory as YAML documents.
 func manifestOf(n *fleet.Node) ([]byte, error) {
-	node := nodeManifest{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}}
-	node.Metadata.Name, node.Metadata.Labels = n.Name, n.Labels
-	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: n.Address}, {Type: corev1.NodeHostName, Address: n.Name}}
-	ready := nodeCondition{corev1.NodeReady, corev1.ConditionTrue}
+	ready := corev1.ConditionTrue
 	if n.Unschedulable { // as where a kubelet is silent
-		ready.Status = corev1.ConditionUnknown
+		ready = corev1.ConditionUnknown
 	}
-	node.Status.Conditions = []nodeCondition{ready}
+	node := map[string]any{
+		"apiVersion": "v1", "kind": "Node",
+		"metadata": map[string]any{"name": n.Name, "labels": n.Labels},
+		"status": map[string]any{
+			"addresses":  []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: n.Address}, {Type: corev1.NodeHostName, Address: n.Name}},
+			"conditions": []any{map[string]any{"type": corev1.NodeReady, "status": ready}},
+		},
+	}
 	var documents [][]byte
 	for _, object := range []any{node, n.Inventory} {
 		text, err := yaml.Marshal(object)

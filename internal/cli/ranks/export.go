@@ -1,8 +1,10 @@
 package ranks
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,17 +18,24 @@ import (
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
+// exportFormat is the value of --output of export.
+type exportFormat string
+
+const (
+	exportFiles exportFormat = "files"
+	exportEnv   exportFormat = "env"
+	exportJSON  exportFormat = "json"
+)
+
 // exportOptions are the flags of export.
 type exportOptions struct {
-	files              []string
-	launcher           string
-	output             exportFormat
-	namespace          string
-	hosts, podDevices  string
-	folder             string
-	pod, copied, rank  int
-	podGiven, hasRank  bool
-	hostsSet, sizesSet bool
+	files                       []string
+	output                      exportFormat
+	launcher, namespace, folder string
+	hosts, podDevices           string
+	pod, copied, rank           int
+	// given says whether a flag was set.
+	given func(flag string) bool
 }
 
 // NewExport returns the command `kubectl rankwright export`.
@@ -55,8 +64,7 @@ the ModelPlacement, where it is in the files, else by --hosts and --pod-devices.
   kubectl rankwright plan -f inventories.yaml -f placement.yaml -o yaml | kubectl rankwright export mesh/llm -f - --folder ./llm`,
 		Args: term.Arguments(1, "give one mesh, as mesh/NAME"),
 		RunE: func(c *cobra.Command, args []string) error {
-			options.podGiven, options.hasRank = c.Flags().Changed("pod"), c.Flags().Changed("rank")
-			options.hostsSet, options.sizesSet = c.Flags().Changed("hosts"), c.Flags().Changed("pod-devices")
+			options.given = c.Flags().Changed
 			name, err := options.check(args)
 			if err != nil {
 				return err
@@ -65,13 +73,10 @@ the ModelPlacement, where it is in the files, else by --hosts and --pod-devices.
 		},
 	}
 	flags := command.Flags()
-	flags.StringArrayVarP(&options.files, "filename", "f", nil, "file or folder with the DeviceMesh and its ShardingPlan, - for standard input; may be repeated")
-	_ = command.MarkFlagFilename("filename", "yaml", "yml", "json")
+	planning.AddFiles(command, &options.files, "file or folder with the DeviceMesh and its ShardingPlan, - for standard input; may be repeated")
 	flags.StringVar(&options.launcher, "for", "", "launcher: "+strings.Join(launch.Names(), ", ")+" (default: those of the engine)")
 	term.Complete(command, "for", launch.Names())
-	options.output = exportFiles
-	flags.VarP(&options.output, "output", "o", "output format")
-	term.Complete(command, "output", exportFormats)
+	term.AddOutput(command, &options.output, exportFiles, exportEnv, exportJSON)
 	flags.StringVarP(&options.namespace, "namespace", "n", "", "namespace of the mesh, where several in the files have its name")
 	flags.StringVar(&options.hosts, "hosts", "", "pattern of the pods' hosts with {pod}, {copy}, {worker} or {-worker} (default: the nodes' addresses)")
 	flags.StringVar(&options.podDevices, "pod-devices", "", "devices of each pod (default: all that a copy has on a node)")
@@ -89,15 +94,15 @@ func (o *exportOptions) check(args []string) (string, error) {
 		return "", term.Usagef("no mesh: give one, as mesh/NAME")
 	case len(o.files) == 0:
 		return "", term.Usagef("no file: give the DeviceMesh and its ShardingPlan with -f")
-	case o.podGiven && o.hasRank:
+	case o.given("pod") && o.given("rank"):
 		return "", term.Usagef("--pod and --rank: give one of them")
-	case (o.podGiven || o.hasRank) && o.output == exportFiles:
+	case (o.given("pod") || o.given("rank")) && o.output == exportFiles:
 		return "", term.Usagef("--pod and --rank choose an environment: add -o env or -o json")
 	case o.folder != "" && o.output != exportFiles:
 		return "", term.Usagef("--folder is for -o files")
 	}
-	kind, name, found := strings.Cut(args[0], "/")
-	if !found || name == "" || !slices.Contains([]string{"mesh", "dmesh", "devicemesh", "devicemeshes"}, kind) {
+	kind, name, _ := strings.Cut(args[0], "/")
+	if name == "" || !slices.Contains([]string{"mesh", "dmesh", "devicemesh", "devicemeshes"}, kind) {
 		return "", term.Usagef("%q is no mesh: give mesh/NAME", args[0])
 	}
 	return name, nil
@@ -116,7 +121,7 @@ func (o *exportOptions) export(streams term.Streams, name string) error {
 		_, _ = fmt.Fprintln(streams.Err, "warning: left out:", skipped)
 	}
 	switch {
-	case o.podGiven || o.hasRank:
+	case o.given("pod") || o.given("rank"):
 		return o.writeOne(streams.Out, bundle)
 	case o.output == exportJSON:
 		return term.Write(streams.Out, term.FormatJSON, bundle, nil)
@@ -139,10 +144,10 @@ func (o *exportOptions) bundle(read *planning.Manifests, name string) (*launch.B
 		return nil, err
 	}
 	annotations := annotationsOf(read, mesh)
-	if o.hostsSet {
+	if o.given("hosts") {
 		annotations[launch.AnnotationHosts] = o.hosts
 	}
-	if o.sizesSet {
+	if o.given("pod-devices") {
 		annotations[launch.AnnotationPodDevices] = o.podDevices
 	}
 	options, err := launch.OptionsOf(annotations)
@@ -156,17 +161,13 @@ func (o *exportOptions) bundle(read *planning.Manifests, name string) (*launch.B
 	if err != nil {
 		return nil, fmt.Errorf("mesh %s: %w", name, err)
 	}
-	launcher := o.launcher
-	if launcher == "" {
-		launcher = annotations[launch.AnnotationLauncher]
-	}
-	return job.Write(launcher)
+	return job.Write(cmp.Or(o.launcher, annotations[launch.AnnotationLauncher]))
 }
 
 // writeOne writes the environment of the pod or the rank that is asked for.
 func (o *exportOptions) writeOne(w io.Writer, bundle *launch.Bundle) error {
 	environment, err := bundle.OfPod(o.pod)
-	if o.hasRank {
+	if o.given("rank") {
 		environment, err = bundle.OfRank(o.copied, o.rank)
 	}
 	if err != nil {
@@ -230,7 +231,7 @@ func meshAndPlan(m *planning.Manifests, namespace, name string) (*v1alpha1.Devic
 	return nil, nil, fmt.Errorf("no ShardingPlan %s in the files, of which DeviceMesh %s was made: add it", mesh.Spec.Plan, name)
 }
 
-// annotationsOf returns the annotations of a mesh's placement; nil where the placement is not in the files.
+// annotationsOf returns the annotations of a mesh's placement; none where the placement is not in the files.
 func annotationsOf(m *planning.Manifests, mesh *v1alpha1.DeviceMesh) map[string]string {
 	annotations := map[string]string{}
 	for i := range m.Placements {
@@ -238,9 +239,7 @@ func annotationsOf(m *planning.Manifests, mesh *v1alpha1.DeviceMesh) map[string]
 		if p.Name != mesh.Spec.Placement.Name || planning.NamespaceOf(p) != planning.NamespaceOf(mesh) {
 			continue
 		}
-		for name, value := range p.Annotations {
-			annotations[name] = value
-		}
+		maps.Copy(annotations, p.Annotations)
 	}
 	return annotations
 }

@@ -2,16 +2,14 @@ package ranks
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/planning"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/mesh"
@@ -72,20 +70,19 @@ and the slowest link and the communication library of each kind of group are sho
 					return err
 				}
 			}
-			return term.Write(streams.Out, output, groups, func(w io.Writer) error { return groups.writeTo(w, output.Wide()) })
+			return term.Write(streams.Out, output, groups, func(p *term.Page) { groups.show(p, output.Wide()) })
 		},
 	}
 	flags := command.Flags()
 	flags.StringVar(&options.order, "order", "", "dimensions from the fastest to the slowest, joined by - (default: the engine's)")
 	flags.StringVar(&options.engine, "engine", "", "engine whose order and expert groups to use (default vLLM's order)")
 	flags.StringArrayVar(&options.products, "group", nil, "product of dimensions to list too, as tp-pp; may be repeated")
-	flags.StringArrayVarP(&options.files, "filename", "f", nil, "file or folder with inventories whose devices get the ranks, - for standard input; may be repeated")
-	_ = command.MarkFlagFilename("filename", "yaml", "yml", "json")
+	planning.AddFiles(command, &options.files, "file or folder with inventories whose devices get the ranks, - for standard input; may be repeated")
 	for _, d := range dimensions {
 		options.sizes[d.name] = flags.Int(d.name, 1, d.about)
 	}
 	term.Complete(command, "engine", engine.Names())
-	term.AddOutput(command, &output)
+	term.AddOutput(command, &output, term.Formats...)
 	return command
 }
 
@@ -123,22 +120,21 @@ func (o *meshOptions) groups() (*meshGroups, error) {
 	}
 	g := &meshGroups{WorldSize: m.WorldSize(), Groups: map[string][][]int32{}, order: order, mesh: m}
 	for _, d := range m.Dimensions() {
-		if d.Name == "ep" && o.engine != "" {
-			continue
-		}
-		if d.Size > 1 || o.given[d.Name] {
-			if err := g.add(m, d.Name); err != nil {
+		if (d.Size > 1 || o.given[d.Name]) && (d.Name != "ep" || o.engine == "") {
+			if err := g.add(d.Name); err != nil {
 				return nil, err
 			}
 		}
 	}
 	if o.engine != "" && (expert > 1 || o.given["ep"]) {
-		if err := g.addExperts(m, v1alpha1.Engine(o.engine), expert); err != nil {
-			return nil, err
+		groups, _, err := m.ExpertGroups(of.Name, expert)
+		if err != nil {
+			return nil, term.Usagef("--ep %d: %w", expert, err)
 		}
+		g.set("ep", groups)
 	}
 	for _, product := range o.products {
-		if err := g.add(m, product); err != nil {
+		if err := g.add(product); err != nil {
 			return nil, err
 		}
 	}
@@ -147,24 +143,15 @@ func (o *meshOptions) groups() (*meshGroups, error) {
 }
 
 // add lists the groups of a dimension or a product of dimensions.
-func (g *meshGroups) add(m *mesh.Mesh, name string) error {
+func (g *meshGroups) add(name string) error {
 	if name == world {
 		return nil
 	}
-	groups, err := m.Groups(strings.Split(name, "-")...)
+	groups, err := g.mesh.Groups(strings.Split(name, "-")...)
 	if err != nil {
 		return term.Usagef("--group %s: %w", name, err)
 	}
 	g.set(name, groups)
-	return nil
-}
-
-func (g *meshGroups) addExperts(m *mesh.Mesh, of v1alpha1.Engine, size int) error {
-	groups, _, err := m.ExpertGroups(of, size)
-	if err != nil {
-		return term.Usagef("--ep %d: %w", size, err)
-	}
-	g.set("ep", groups)
 	return nil
 }
 
@@ -175,23 +162,23 @@ func (g *meshGroups) set(name string, groups [][]int32) {
 	g.Groups[name] = groups
 }
 
-func (g *meshGroups) writeTo(w io.Writer, wide bool) error {
-	if _, err := fmt.Fprintf(w, "world size %d, order %s\n\n", g.WorldSize, g.order); err != nil {
-		return err
+func (g *meshGroups) show(p *term.Page, wide bool) {
+	p.Linef("world size %d, order %s", g.WorldSize, g.order)
+	header := []string{"GROUP", "COUNT", "SIZE", "RANKS"}
+	if g.Links != nil {
+		header = slices.Insert(header, 3, "LIBRARY", "SLOWEST LINK")
 	}
-	rows := make([][]string, 0, len(g.names))
-	for _, name := range g.names {
-		groups := g.Groups[name]
-		row := []string{name, strconv.Itoa(len(groups)), strconv.Itoa(len(groups[0])), term.RanksText(groups, wide)}
+	p.Paragraph()
+	p.Table(header, term.Rows(g.names, func(name *string) []any {
+		groups := g.Groups[*name]
+		row := []any{*name, len(groups), len(groups[0]), term.RanksText(groups, wide)}
 		if g.Links != nil {
-			row = slices.Insert(row, 3, g.Links[name].Library, g.Links[name].text())
+			row = slices.Insert[[]any, any](row, 3, g.Links[*name].Library, g.Links[*name].text())
 		}
-		rows = append(rows, row)
-	}
-	if g.Links == nil {
-		return term.Table(w, []string{"GROUP", "COUNT", "SIZE", "RANKS"}, rows)
-	}
-	return term.Paragraphs(w, func(w io.Writer) error {
-		return term.Table(w, []string{"GROUP", "COUNT", "SIZE", "LIBRARY", "SLOWEST LINK", "RANKS"}, rows)
-	}, g.printMembers)
+		return row
+	}))
+	p.Paragraph()
+	p.Table([]string{"RANK", "NODE", "LOCAL", "DEVICE"}, term.Rows(g.Members, func(m *meshMember) []any {
+		return []any{m.Rank, m.Node, m.LocalRank, m.Device}
+	}))
 }

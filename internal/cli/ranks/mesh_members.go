@@ -2,10 +2,7 @@ package ranks
 
 import (
 	"fmt"
-	"io"
-	"maps"
 	"slices"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -52,9 +49,7 @@ func (g *meshGroups) seat(streams term.Streams, files []string, engine string) e
 	if err := planning.Distinct(read); err != nil {
 		return err
 	}
-	for _, kind := range slices.Sorted(maps.Keys(read.Ignored)) {
-		_, _ = fmt.Fprintf(streams.Err, "warning: %d of kind %s ignored\n", read.Ignored[kind], kind)
-	}
+	read.WarnOfIgnored(streams)
 	hosts := planning.MeshHosts(read, read.Snapshot())
 	for i := range read.Nodes {
 		node := &read.Nodes[i]
@@ -67,7 +62,8 @@ func (g *meshGroups) seat(streams term.Streams, files []string, engine string) e
 		}
 		hosts[node.Name] = host
 	}
-	layout, err := mesh.LayOut(g.mesh, accelerators(hosts), hosts, g.closest()...)
+	accelerators := slices.DeleteFunc(mesh.SeatsOf(hosts), func(s mesh.Seat) bool { return s.Family == v1alpha1.FamilyCPU })
+	layout, err := mesh.LayOut(g.mesh, accelerators, hosts, g.closest()...)
 	if err != nil {
 		return term.Usagef("%w", err)
 	}
@@ -82,11 +78,6 @@ func (g *meshGroups) closest() []string {
 		}
 	}
 	return nil
-}
-
-// accelerators are the devices of the hosts that are no processors of theirs.
-func accelerators(hosts mesh.Hosts) []mesh.Seat {
-	return slices.DeleteFunc(mesh.SeatsOf(hosts), func(s mesh.Seat) bool { return s.Family == v1alpha1.FamilyCPU })
 }
 
 // describe writes down members, libraries and links.
@@ -115,12 +106,4 @@ func (g *meshGroups) describe(layout *mesh.Layout, hosts mesh.Hosts, engine v1al
 		g.Links[name] = link
 	}
 	return nil
-}
-
-func (g *meshGroups) printMembers(w io.Writer) error {
-	rows := make([][]string, len(g.Members))
-	for i, m := range g.Members {
-		rows[i] = []string{strconv.Itoa(m.Rank), m.Node, strconv.Itoa(m.LocalRank), string(m.Device)}
-	}
-	return term.Table(w, []string{"RANK", "NODE", "LOCAL", "DEVICE"}, rows)
 }

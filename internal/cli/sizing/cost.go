@@ -2,8 +2,7 @@ package sizing
 
 import (
 	"fmt"
-	"io"
-	"strconv"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,7 +44,7 @@ Prices are on-demand list prices with the source and day of each row; --prices t
 			if err != nil {
 				return err
 			}
-			return term.Write(streams.Out, output, offers, func(w io.Writer) error { return printOffers(w, offers, output.Wide()) })
+			return term.Write(streams.Out, output, offers, func(p *term.Page) { printOffers(p, offers, output.Wide()) })
 		},
 	}
 	options.addModel(command, engine.Default)
@@ -58,10 +57,8 @@ Prices are on-demand list prices with the source and day of each row; --prices t
 	flags.StringVar(&options.provider, "provider", "", "only shapes of this provider")
 	flags.StringVar(&options.prices, "prices", "", "table of shapes and prices instead of the built-in one, as JSON or YAML; - for standard input")
 	_ = command.MarkFlagFilename("prices", "json", "yaml", "yml")
-	_ = command.RegisterFlagCompletionFunc("provider", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return providers(), cobra.ShellCompDirectiveNoFileComp
-	})
-	term.AddOutput(command, &output)
+	term.Complete(command, "provider", providers())
+	term.AddOutput(command, &output, term.Formats...)
 	return command
 }
 
@@ -103,55 +100,40 @@ func providers() []string {
 		return nil
 	}
 	var names []string
-	for _, s := range prices.Shapes() { // sorted by provider
-		if len(names) == 0 || names[len(names)-1] != s.Provider {
-			names = append(names, s.Provider)
-		}
+	for _, s := range prices.Shapes() {
+		names = append(names, s.Provider)
 	}
-	return names
+	return slices.Compact(names) // the shapes are sorted by provider
 }
 
-func printOffers(w io.Writer, o *estimate.Offers, wide bool) error {
-	return term.Paragraphs(w,
-		func(w io.Writer) error { return printShapes(w, o.Offers, wide) },
-		func(w io.Writer) error { return printLeftOut(w, o.LeftOut) })
-}
-
-func printShapes(w io.Writer, offers []estimate.Offer, wide bool) error {
-	if len(offers) == 0 {
-		_, err := fmt.Fprintln(w, "No shape serves the model.")
-		return err
+func printOffers(p *term.Page, o *estimate.Offers, wide bool) {
+	if len(o.Offers) == 0 {
+		p.Line("No shape serves the model.")
 	}
 	header := []string{"PROVIDER", "INSTANCE", "DEVICES", "SPREAD", "REQUESTS", "TTFT", "TPOT", "TOKENS/S", "USD/HOUR", "USD/M TOKENS", "RANGE", "BASIS", "PRICE OF"}
 	if wide {
 		header = append(header, "REGION", "SOURCE")
 	}
-	rows := make([][]string, len(offers))
-	for i := range offers {
-		s, a := &offers[i], offers[i].Answer
-		rows[i] = []string{
-			s.Provider, s.Instance, rentedText(&s.Rented), degreesText(a.Degrees) + copies(a.Replicas), strconv.FormatInt(a.Concurrency.Running, 10),
+	p.Table(header, term.Rows(o.Offers, func(s *estimate.Offer) []any {
+		a, each := s.Answer, s.USDPerMillionTokensRange
+		row := []any{
+			s.Provider, s.Instance, rentedText(&s.Rented), degreesText(a.Degrees) + copies(a.Replicas), a.Concurrency.Running,
 			term.Three(*a.TTFTMillis) + " ms", term.Three(*a.TPOTMillis) + " ms", term.Three(*a.OutputTokensPerSecond), fmt.Sprintf("%.2f", s.USDPerHour),
-			fmt.Sprintf("%.3f", s.USDPerMillionTokens), fmt.Sprintf("%.3f-%.3f", s.USDPerMillionTokensRange.Low, s.USDPerMillionTokensRange.High),
-			string(a.Basis), s.Date,
+			fmt.Sprintf("%.3f", s.USDPerMillionTokens), fmt.Sprintf("%.3f-%.3f", each.Low, each.High), a.Basis, s.Date,
 		}
 		if wide {
-			rows[i] = append(rows[i], s.Region, s.Source)
+			row = append(row, s.Region, s.Source)
 		}
+		return row
+	}))
+	if len(o.LeftOut) == 0 {
+		return
 	}
-	return term.Table(w, header, rows)
-}
-
-func printLeftOut(w io.Writer, left []estimate.LeftOut) error {
-	if len(left) == 0 {
-		return nil
-	}
-	_, _ = fmt.Fprintln(w, "Left out:")
-	rows := make([][]string, len(left))
-	for i := range left {
-		rows[i] = []string{left[i].Provider, left[i].Instance, rentedText(&left[i].Rented), left[i].Reason}
-	}
-	return term.Table(w, []string{"PROVIDER", "INSTANCE", "DEVICES", "REASON"}, rows)
+	p.Paragraph()
+	p.Line("Left out:")
+	p.Table([]string{"PROVIDER", "INSTANCE", "DEVICES", "REASON"}, term.Rows(o.LeftOut, func(l *estimate.LeftOut) []any {
+		return []any{l.Provider, l.Instance, rentedText(&l.Rented), l.Reason}
+	}))
 }
 
 func rentedText(r *estimate.Rented) string { return fmt.Sprintf("%d × %s", r.Count, r.Product) }

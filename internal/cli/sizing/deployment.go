@@ -2,8 +2,6 @@ package sizing
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -30,7 +28,7 @@ func (f *deploymentFlags) addModel(command *cobra.Command, usual v1alpha1.Engine
 	flags.StringVar(&f.engine, "engine", string(usual), "engine that runs the model")
 	flags.StringVar(&f.weights, "weights", "", "precision that the weights are stored in (default: the checkpoint's)")
 	term.Complete(command, "engine", engine.Names())
-	term.Complete(command, "weights", precisionNames())
+	term.Complete(command, "weights", estimate.Precisions)
 	_ = command.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(model.Names(), cobra.ShellCompDirectiveDefault))
 }
 
@@ -39,7 +37,9 @@ func (f *deploymentFlags) addDevice(command *cobra.Command, about string) {
 	term.Complete(command, "device", accelerator.Names())
 }
 
+// addDegrees adds the flags of a deployment on one kind of device.
 func (f *deploymentFlags) addDegrees(command *cobra.Command) {
+	f.addDevice(command, "device as its driver reports it (`PRODUCT`), or in short: H100, MI300X")
 	flags := command.Flags()
 	flags.IntVar(&f.degrees.Tensor, "tp", 1, "tensor-parallel degree: devices that share each layer")
 	flags.IntVar(&f.degrees.Pipeline, "pp", 1, "pipeline-parallel degree: stages of layers")
@@ -50,15 +50,7 @@ func (f *deploymentFlags) addDegrees(command *cobra.Command) {
 
 func (f *deploymentFlags) addCache(command *cobra.Command) {
 	command.Flags().StringVar(&f.kv, "kv", "", "precision of the KV cache (default: FP8 with weights in FP8 and NVFP4, else 16 bits)")
-	term.Complete(command, "kv", []string{string(v1alpha1.BF16), string(v1alpha1.FP16), string(v1alpha1.FP8), string(v1alpha1.INT8)})
-}
-
-func precisionNames() []string {
-	names := make([]string, len(estimate.Precisions))
-	for i, p := range estimate.Precisions {
-		names[i] = string(p)
-	}
-	return names
+	term.Complete(command, "kv", []v1alpha1.Precision{v1alpha1.BF16, v1alpha1.FP16, v1alpha1.FP8, v1alpha1.INT8})
 }
 
 // find turns the words into a deployment. A word that is missing is a mistake in the command line; a word that
@@ -75,7 +67,7 @@ func (f *deploymentFlags) find(streams term.Streams, needsDevice bool) (estimate
 	if d.Engine, err = estimate.FindEngine(f.engine); err != nil {
 		return d, term.Usagef("%w", err)
 	}
-	if d.Model, d.Weights, err = findCheckpoint(f.model, streams); err != nil {
+	if d.Model, d.Weights, err = findModel(f.model, streams, model.Find); err != nil {
 		return d, err
 	}
 	for _, p := range []struct {
@@ -93,20 +85,6 @@ func (f *deploymentFlags) find(streams term.Streams, needsDevice bool) (estimate
 		d.Product, err = accelerator.Find(f.device)
 	}
 	return d, err
-}
-
-// findCheckpoint reads a config.json where the argument is a file or ends as one, and looks up its name elsewhere.
-func findCheckpoint(argument string, streams term.Streams) (*model.Model, v1alpha1.Precision, error) {
-	if argument != term.StdinName && filepath.Ext(argument) != ".json" {
-		if info, err := os.Stat(argument); err != nil || info.IsDir() {
-			return model.Find(argument)
-		}
-	}
-	m, err := findModel(argument, streams)
-	if err != nil {
-		return nil, "", err
-	}
-	return m, m.Native, nil
 }
 
 // most is the word for as many requests as can run.

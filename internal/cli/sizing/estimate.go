@@ -23,7 +23,7 @@ type servingFlags struct {
 // NewEstimate returns the command `kubectl rankwright estimate`.
 func NewEstimate(streams term.Streams) *cobra.Command {
 	var options servingFlags
-	var output term.AnswerFormat
+	var output term.Format
 	command := &cobra.Command{
 		Use:   "estimate --model MODEL --device PRODUCT [flags]",
 		Short: "Estimate whether a model fits devices, and how fast it serves",
@@ -47,13 +47,10 @@ holds at full input and output, the engine's limit of sequences and the requests
 			if err != nil {
 				return err
 			}
-			view := servedView{got}
-			a := term.Answer{Object: got, Table: view.table, Explain: view.explain, Warnings: got.Warnings}
-			return a.Print(streams, output)
+			return answer(streams, output, got, got.Warnings, func(p *term.Page) { printServed(p, got, output) })
 		},
 	}
 	options.addModel(command, engine.Default)
-	options.addDevice(command, "device as its driver reports it (`PRODUCT`), or in short: H100, MI300X")
 	options.addDegrees(command)
 	options.addCache(command)
 	options.addLoad(command)
@@ -61,7 +58,7 @@ holds at full input and output, the engine's limit of sequences and the requests
 	flags.IntVar(&options.degrees.AttentionData, "dp", 1, "attention data parallel degree inside one instance of a mixture of experts")
 	flags.IntVar(&options.replicas, "replicas", 1, "copies of the instance")
 	flags.DurationVar(&options.limit, "max-tpot", 0, "serve as many requests, arriving at random, as get a token in this time (0: as many as are asked)")
-	term.AddAnswerOutput(command, &output)
+	term.AddOutput(command, &output, term.AnswerFormats...)
 	return command
 }
 

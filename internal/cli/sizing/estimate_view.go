@@ -2,7 +2,6 @@ package sizing
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 
 	"github.com/rankwright/rankwright/internal/cli/term"
@@ -11,32 +10,30 @@ import (
 	"github.com/rankwright/rankwright/pkg/memory"
 )
 
-// servedView prints what a deployment needs and delivers.
-type servedView struct{ *estimate.Answer }
-
-func (v servedView) table(w io.Writer, wide bool) error {
-	return term.Paragraphs(w,
-		func(w io.Writer) error { return term.Sheet(w, v.summary()) },
-		func(w io.Writer) error { return printStages(w, v.Stages, false, wide) })
-}
-
-func (v servedView) summary() [][2]string {
+// printServed writes what a deployment needs and delivers.
+func printServed(p *term.Page, a *estimate.Answer, output term.Format) {
 	rows := [][2]string{
-		{"Model", fmt.Sprintf("%s, weights %s, KV cache %s", v.Model, v.Weights, v.KV)},
-		{"Devices", fmt.Sprintf("%d × %s, %s%s, %s", v.Devices, v.Device, degreesText(v.Degrees), copies(v.Replicas), v.Engine)},
-		{"Link", linkText(v.Link)},
-		{"Fits", fitsText(v.Fits, v.Reason)},
+		{"Model", fmt.Sprintf("%s, weights %s, KV cache %s", a.Model, a.Weights, a.KV)},
+		{"Devices", fmt.Sprintf("%d × %s, %s%s, %s", a.Devices, a.Device, degreesText(a.Degrees), copies(a.Replicas), a.Engine)},
+		{"Link", linkText(a.Link)},
+		{"Fits", fitsText(a.Fits, a.Reason)},
 	}
-	if !v.Fits {
-		return rows
+	if a.Fits {
+		rows = append(rows, [][2]string{
+			{"Concurrency", concurrencyText(&a.Concurrency)},
+			{"TTFT", expected(*a.TTFTMillis, a.Ranges.TTFTMillis, "ms")},
+			{"TPOT", expected(*a.TPOTMillis, a.Ranges.TPOTMillis, "ms")},
+			{"Throughput", expected(*a.OutputTokensPerSecond, a.Ranges.OutputTokensPerSecond, "output tokens/s")},
+			{"Basis", string(a.Basis)},
+		}...)
 	}
-	return append(rows, [][2]string{
-		{"Concurrency", concurrencyText(&v.Concurrency)},
-		{"TTFT", expected(*v.TTFTMillis, v.Ranges.TTFTMillis, "ms")},
-		{"TPOT", expected(*v.TPOTMillis, v.Ranges.TPOTMillis, "ms")},
-		{"Throughput", expected(*v.OutputTokensPerSecond, v.Ranges.OutputTokensPerSecond, "output tokens/s")},
-		{"Basis", string(v.Basis)},
-	}...)
+	p.Sheet(rows)
+	printStages(p, a.Stages, false, output)
+	if output == term.FormatExplain {
+		e := a.Explain()
+		explainMemory(p, a.Stages, e.Stages)
+		explainTimes(p, e.Terms)
+	}
 }
 
 func copies(n int) string {
@@ -76,20 +73,19 @@ func expected(value float64, r estimate.Range, unit string) string {
 	return fmt.Sprintf("%s %s (%s to %s)", term.Three(value), unit, term.Three(r.Low), term.Three(r.High))
 }
 
-// printStages prints what each device of a stage holds: serving has a cache, training gradients and an optimizer.
-func printStages(w io.Writer, stages []estimate.Stage, training, wide bool) error {
+// printStages writes what each device of a stage holds: serving has a cache, training gradients and an optimizer.
+func printStages(p *term.Page, stages []estimate.Stage, training bool, output term.Format) {
 	header := []string{"STAGE", "LAYERS", "WEIGHTS", "KV CACHE", "ACTIVATIONS", "ENGINE", "TOTAL", "AVAILABLE"}
 	if training {
 		header = []string{"STAGE", "LAYERS", "WEIGHTS", "GRADIENTS", "OPTIMIZER", "ACTIVATIONS", "ENGINE", "TOTAL", "AVAILABLE"}
 	}
-	wide = wide && !training
+	wide := output.Wide() && !training
 	if wide {
 		header = append(header, "CACHE ROOM", "SEQUENCES")
 	}
 	rows := make([][]string, len(stages))
 	for i := range stages {
 		s, m := &stages[i], &stages[i].Memory
-		row := []string{strconv.Itoa(i), fmt.Sprintf("%d-%d", s.FirstLayer, s.LastLayer)}
 		amounts := []int64{m.Weights, m.Cache}
 		if training {
 			amounts = []int64{m.Weights, m.Gradients, m.Optimizer}
@@ -98,52 +94,47 @@ func printStages(w io.Writer, stages []estimate.Stage, training, wide bool) erro
 		if wide {
 			amounts = append(amounts, s.CacheRoom)
 		}
+		rows[i] = []string{strconv.Itoa(i), fmt.Sprintf("%d-%d", s.FirstLayer, s.LastLayer)}
 		for _, bytes := range amounts {
-			row = append(row, words.HumanBytes(bytes))
+			rows[i] = append(rows[i], words.HumanBytes(bytes))
 		}
 		if wide {
-			row = append(row, strconv.FormatInt(s.Sequences, 10))
+			rows[i] = append(rows[i], strconv.FormatInt(s.Sequences, 10))
 		}
-		rows[i] = row
 	}
-	return term.Table(w, header, rows)
+	p.Paragraph()
+	p.Table(header, rows)
 }
 
-func (v servedView) explain(w io.Writer) error {
-	e := v.Explain()
-	if _, err := fmt.Fprintln(w); err != nil {
-		return err
-	}
-	return term.Paragraphs(w,
-		func(w io.Writer) error { return explainMemory(w, v.Stages, e.Stages) },
-		func(w io.Writer) error { return explainTimes(w, e.Terms) })
-}
-
-// explainMemory prints the arithmetic of each stage.
-func explainMemory(w io.Writer, stages []estimate.Stage, lines [][]memory.Line) error {
-	parts := make([]func(io.Writer) error, len(stages))
+// explainMemory writes the arithmetic of each stage.
+func explainMemory(p *term.Page, stages []estimate.Stage, lines [][]memory.Line) {
 	for i := range stages {
-		parts[i] = func(w io.Writer) error {
-			_, _ = fmt.Fprintf(w, "Stage %d, layers %d to %d, each device:\n", i, stages[i].FirstLayer, stages[i].LastLayer)
-			rows := make([][]string, len(lines[i]))
-			for j, l := range lines[i] {
-				rows[j] = []string{l.Component, l.Name, term.Grouped(l.Bytes), l.Formula, l.Note}
-			}
-			return term.Table(w, []string{"COMPONENT", "PART", "BYTES", "FORMULA", "NOTE"}, rows)
-		}
+		p.Paragraph()
+		p.Linef("Stage %d, layers %d to %d, each device:", i, stages[i].FirstLayer, stages[i].LastLayer)
+		p.Table([]string{"COMPONENT", "PART", "BYTES", "FORMULA", "NOTE"}, term.Rows(lines[i], func(l *memory.Line) []any {
+			return []any{l.Component, l.Name, term.Grouped(l.Bytes), l.Formula, l.Note}
+		}))
 	}
-	return term.Paragraphs(w, parts...)
 }
 
-// explainTimes prints what parts of the work add to the times.
-func explainTimes(w io.Writer, terms []estimate.Term) error {
+// explainTimes writes what parts of the work add to the times.
+func explainTimes(p *term.Page, terms []estimate.Term) {
 	if len(terms) == 0 {
-		return nil
+		return
 	}
-	_, _ = fmt.Fprintln(w, "What each part adds to the times, in ms; parts overlap, so they do not add up:")
-	rows := make([][]string, len(terms))
-	for i, t := range terms {
-		rows[i] = []string{t.Name, term.Three(t.TPOTMillis), term.Three(t.TTFTMillis), t.What}
+	p.Paragraph()
+	p.Line("What each part adds to the times, in ms; parts overlap, so they do not add up:")
+	p.Table([]string{"PART", "TPOT", "TTFT", "WHAT IT IS"}, term.Rows(terms, func(t *estimate.Term) []any {
+		return []any{t.Name, term.Three(t.TPOTMillis), term.Three(t.TTFTMillis), t.What}
+	}))
+}
+
+// answer prints an answer; its warnings go to the errors where people read the output, and are in the object elsewhere.
+func answer(streams term.Streams, output term.Format, object any, warnings []string, show func(*term.Page)) error {
+	if !output.Machine() {
+		for _, warning := range warnings {
+			_, _ = fmt.Fprintf(streams.Err, "warning: %s\n", term.Printable(warning))
+		}
 	}
-	return term.Table(w, []string{"PART", "TPOT", "TTFT", "WHAT IT IS"}, rows)
+	return term.Write(streams.Out, output, object, show)
 }

@@ -2,11 +2,9 @@ package sizing
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,10 +40,10 @@ was assumed. With -o wide every layer has a row of its own.`,
 				return err
 			}
 			found := inspectionOf(c)
-			return term.Write(streams.Out, output, found, func(w io.Writer) error { return found.writeTo(w, output.Wide()) })
+			return term.Write(streams.Out, output, found, func(p *term.Page) { found.show(p, output.Wide()) })
 		},
 	}
-	term.AddOutput(command, &output)
+	term.AddOutput(command, &output, term.Formats...)
 	return command
 }
 
@@ -106,28 +104,31 @@ func inspectionOf(c *checkpoint.Checkpoint) *Inspection {
 	return found
 }
 
-func (f *Inspection) writeTo(w io.Writer, wide bool) error {
-	parts := []func(io.Writer) error{f.printSummary}
-	if len(f.Types) > 0 {
-		parts = append(parts, f.printTypes)
-	}
+func (f *Inspection) show(p *term.Page, wide bool) {
+	p.Sheet(f.summary())
+	p.Paragraph()
+	p.Table([]string{"TYPE", "TENSORS", "PARAMETERS", "BYTES", "SIZE"}, term.Rows(f.Types, func(t *checkpoint.TypeShare) []any {
+		return append([]any{t.Type}, shareCells(&t.Share)...)
+	}))
 	if len(f.Layers) > 0 {
-		parts = append(parts, func(w io.Writer) error { return f.printLayers(w, wide) })
+		p.Paragraph()
+		f.printLayers(p, wide)
 	}
 	if f.Model != nil {
-		parts = append(parts, func(w io.Writer) error { return printModel(w, f.Model, wide) })
+		p.Paragraph()
+		printModel(p, f.Model, wide)
 	}
-	return term.Paragraphs(w, parts...)
 }
 
-func (f *Inspection) printSummary(w io.Writer) error {
+func (f *Inspection) summary() [][2]string {
 	rows := [][2]string{{"Name", term.Printable(f.Name)}, {"Format", string(f.Format)}}
 	if len(f.Files) > 0 {
-		rows = append(rows,
-			[2]string{"Files", f.files()},
-			[2]string{"Tensors", fmt.Sprintf("%s, %s", term.Grouped(int64(f.Tensors)), term.InBoth(f.Bytes))},
-			[2]string{"Parameters", f.parameters()},
-			[2]string{"Stored in", string(f.Precision)})
+		rows = append(rows, [][2]string{
+			{"Files", f.files()},
+			{"Tensors", fmt.Sprintf("%s, %s", term.Grouped(f.Tensors), term.InBoth(f.Bytes))},
+			{"Parameters", known(f.Parameters)},
+			{"Stored in", string(f.Precision)},
+		}...)
 	}
 	// With a model, its assumptions have the warnings.
 	if f.Model == nil {
@@ -136,7 +137,7 @@ func (f *Inspection) printSummary(w io.Writer) error {
 		}
 		rows = append(rows, [2]string{"Problem", term.Printable(f.Problem)})
 	}
-	return term.Sheet(w, rows)
+	return rows
 }
 
 // files names one file and counts more.
@@ -147,52 +148,46 @@ func (f *Inspection) files() string {
 	}
 	first := term.Printable(f.Files[0].Name)
 	if more := len(f.Files) - 1; more > 0 {
-		return fmt.Sprintf("%s and %d more, %s", first, more, words.HumanBytes(sum))
+		first += fmt.Sprintf(" and %d more", more)
 	}
 	return fmt.Sprintf("%s, %s", first, words.HumanBytes(sum))
 }
 
-func (f *Inspection) parameters() string {
-	if f.Parameters == 0 {
+// printLayers writes runs of equal layers in one row, unless all are asked for.
+func (f *Inspection) printLayers(p *term.Page, wide bool) {
+	var runs []layerRun
+	for _, l := range f.Layers {
+		if n := len(runs); !wide && n > 0 && runs[n-1].Stack == l.Stack && runs[n-1].Share == l.Share {
+			runs[n-1].last = l.Index
+		} else {
+			runs = append(runs, layerRun{l, l.Index})
+		}
+	}
+	rows := term.Rows(runs, func(r *layerRun) []any {
+		number := strconv.Itoa(r.Index)
+		if r.last > r.Index {
+			number += fmt.Sprintf("-%d", r.last)
+		}
+		return append([]any{r.Stack, number}, shareCells(&r.Share)...)
+	})
+	outside := term.Row(append([]any{"(outside)", ""}, shareCells(f.Outside)...)...)
+	p.Table([]string{"STACK", "LAYER", "TENSORS", "PARAMETERS", "BYTES EACH", "SIZE EACH"}, append(rows, outside))
+}
+
+// layerRun is a layer and those after it that are like it, up to the last.
+type layerRun struct {
+	checkpoint.Layer
+	last int
+}
+
+func shareCells(s *checkpoint.Share) []any {
+	return []any{s.Tensors, known(s.Parameters), term.Grouped(s.Bytes), words.HumanBytes(s.Bytes)}
+}
+
+// known prints a number of parameters, and nothing where the files do not tell it.
+func known(parameters int64) string {
+	if parameters == 0 {
 		return ""
 	}
-	return term.Grouped(f.Parameters)
-}
-
-func (f *Inspection) printTypes(w io.Writer) error {
-	rows := make([][]string, len(f.Types))
-	for i, t := range f.Types {
-		rows[i] = append([]string{t.Type}, shareCells(&t.Share)...)
-	}
-	return term.Table(w, []string{"TYPE", "TENSORS", "PARAMETERS", "BYTES", "SIZE"}, rows)
-}
-
-// printLayers prints runs of equal layers in one row, unless all are asked for.
-func (f *Inspection) printLayers(w io.Writer, wide bool) error {
-	var rows [][]string
-	for start := 0; start < len(f.Layers); {
-		end := start + 1
-		for !wide && end < len(f.Layers) && alike(&f.Layers[start], &f.Layers[end]) {
-			end++
-		}
-		first, last := &f.Layers[start], &f.Layers[end-1]
-		number := strconv.Itoa(first.Index)
-		if end-start > 1 {
-			number += fmt.Sprintf("-%d", last.Index)
-		}
-		rows = append(rows, append([]string{first.Stack, number}, shareCells(&first.Share)...))
-		start = end
-	}
-	rows = append(rows, append([]string{"(outside)", ""}, shareCells(f.Outside)...))
-	return term.Table(w, []string{"STACK", "LAYER", "TENSORS", "PARAMETERS", "BYTES EACH", "SIZE EACH"}, rows)
-}
-
-func alike(a, b *checkpoint.Layer) bool { return a.Stack == b.Stack && a.Share == b.Share }
-
-func shareCells(s *checkpoint.Share) []string {
-	parameters := ""
-	if s.Parameters > 0 {
-		parameters = term.Grouped(s.Parameters)
-	}
-	return []string{strconv.Itoa(s.Tensors), parameters, term.Grouped(s.Bytes), strings.TrimSpace(words.HumanBytes(s.Bytes))}
+	return term.Grouped(parameters)
 }

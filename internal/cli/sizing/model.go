@@ -46,31 +46,39 @@ full length.`,
 			if len(args) == 0 {
 				return listModels(streams.Out, output)
 			}
-			m, err := findModel(args[0], streams)
+			m, _, err := findModel(args[0], streams, func(name string) (*model.Model, v1alpha1.Precision, error) {
+				m, err := model.Lookup(name)
+				return m, "", err
+			})
 			if err != nil {
 				return err
 			}
 			facts := factsOf(m)
-			return term.Write(streams.Out, output, facts, func(w io.Writer) error { return printModel(w, &facts, output.Wide()) })
+			return term.Write(streams.Out, output, facts, func(p *term.Page) { printModel(p, &facts, output.Wide()) })
 		},
 	}
-	term.AddOutput(command, &output)
+	term.AddOutput(command, &output, term.Formats...)
 	command.AddCommand(newInspect(streams))
 	return command
 }
 
-// findModel reads a config.json where the argument is a file or ends as one, and looks up its name elsewhere.
-func findModel(argument string, streams term.Streams) (*model.Model, error) {
+// findModel reads a config.json where the argument is a file or ends as one, and elsewhere finds its name. It also returns the
+// precision of the weights.
+func findModel(argument string, streams term.Streams, find func(string) (*model.Model, v1alpha1.Precision, error)) (*model.Model, v1alpha1.Precision, error) {
 	if argument != term.StdinName && filepath.Ext(argument) != ".json" {
 		if info, err := os.Stat(argument); err != nil || info.IsDir() {
-			return model.Lookup(argument)
+			return find(argument)
 		}
 	}
 	config, err := term.ReadInput(argument, streams, maxConfig)
 	if err != nil {
-		return nil, fmt.Errorf("model: %w", err)
+		return nil, "", fmt.Errorf("model: %w", err)
 	}
-	return model.FromConfig(nameOfConfig(argument), config)
+	m, err := model.FromConfig(nameOfConfig(argument), config)
+	if err != nil {
+		return nil, "", err
+	}
+	return m, m.Native, nil
 }
 
 // nameOfConfig is the name of a model that is only known by its file: the folder's of a config.json, else the file's.
@@ -123,7 +131,7 @@ func factsOf(m *model.Model) ModelFacts {
 }
 
 // printModel prints the facts one below the other: they are too many for a row.
-func printModel(w io.Writer, f *ModelFacts, wide bool) error {
+func printModel(p *term.Page, f *ModelFacts, wide bool) {
 	a := &f.Architecture
 	rows := [][2]string{
 		{"Name", f.Name},
@@ -138,15 +146,15 @@ func printModel(w io.Writer, f *ModelFacts, wide bool) error {
 		{"KV cache", term.Grouped(f.KVBytesPerToken) + " bytes a token at 16 bits" + windowed(&a.Attention)},
 	}
 	if wide {
-		for _, p := range storedPrecisions {
-			rows = append(rows, [2]string{"Weights in " + string(p), term.InBoth(f.WeightBytesIn[p])})
+		for _, in := range storedPrecisions {
+			rows = append(rows, [2]string{"Weights in " + string(in), term.InBoth(f.WeightBytesIn[in])})
 		}
 		rows = append(rows, [2]string{"Tensor degrees", strings.Trim(fmt.Sprint(f.TensorDegrees), "[]")})
 	}
 	for _, assumption := range f.Assumptions {
 		rows = append(rows, [2]string{"Assumed", assumption})
 	}
-	return term.Sheet(w, rows)
+	p.Sheet(rows)
 }
 
 func listModels(w io.Writer, output term.Format) error {
@@ -158,24 +166,21 @@ func listModels(w io.Writer, output term.Format) error {
 		}
 		all = append(all, factsOf(m))
 	}
-	return term.Write(w, output, all, func(w io.Writer) error {
+	return term.Write(w, output, all, func(p *term.Page) {
 		header := []string{"NAME", "PARAMETERS", "LAYERS", "WEIGHTS", "KV/TOKEN", "NATIVE", "CONTEXT"}
 		if output.Wide() {
 			header = append(header, "ACTIVE", "TENSOR DEGREES")
 		}
-		var rows [][]string
-		for i := range all {
-			f := &all[i]
-			row := []string{
-				f.Name, term.Billions(f.Parameters), strconv.Itoa(int(f.Layers)), words.HumanBytes(f.WeightBytes),
-				fmt.Sprintf("%d KiB", f.KVBytesPerToken>>10), string(f.Native), strconv.Itoa(int(f.Architecture.MaxContext)),
+		p.Table(header, term.Rows(all, func(f *ModelFacts) []any {
+			row := []any{
+				f.Name, term.Billions(f.Parameters), f.Layers, words.HumanBytes(f.WeightBytes), fmt.Sprintf("%d KiB", f.KVBytesPerToken>>10),
+				f.Native, f.Architecture.MaxContext,
 			}
 			if output.Wide() {
 				row = append(row, term.Billions(f.ActiveParameters), strings.Trim(fmt.Sprint(f.TensorDegrees), "[]"))
 			}
-			rows = append(rows, row)
-		}
-		return term.Table(w, header, rows)
+			return row
+		}))
 	})
 }
 

@@ -2,7 +2,6 @@ package sizing
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +15,7 @@ import (
 // NewTrain returns the command `kubectl rankwright train`.
 func NewTrain(streams term.Streams) *cobra.Command {
 	var options trainingFlags
-	var output term.AnswerFormat
+	var output term.Format
 	command := &cobra.Command{
 		Use:   "train --model MODEL --device PRODUCT [flags]",
 		Short: "Estimate whether a training job fits devices, and how fast it is",
@@ -37,16 +36,13 @@ TFLOPS count operations that are computed again for checkpointed activations; th
 			if err != nil {
 				return err
 			}
-			view := trainedView{got}
-			a := term.Answer{Object: got, Table: view.table, Explain: view.explain, Warnings: got.Warnings}
-			return a.Print(streams, output)
+			return answer(streams, output, got, got.Warnings, func(p *term.Page) { printTrained(p, got, output) })
 		},
 	}
 	options.addModel(command, engine.DefaultTraining)
-	options.addDevice(command, "device as its driver reports it (`PRODUCT`), or in short: H100, MI300X")
 	options.addDegrees(command)
 	options.addJob(command)
-	term.AddAnswerOutput(command, &output)
+	term.AddOutput(command, &output, term.AnswerFormats...)
 	return command
 }
 
@@ -96,40 +92,29 @@ func (f *trainingFlags) job(streams term.Streams) (estimate.Training, error) {
 	}}, nil
 }
 
-// trainedView prints what a training job needs and delivers.
-type trainedView struct{ *estimate.Trained }
-
-func (v trainedView) table(w io.Writer, wide bool) error {
-	return term.Paragraphs(w,
-		func(w io.Writer) error { return term.Sheet(w, v.summary()) },
-		func(w io.Writer) error { return printStages(w, v.Stages, true, wide) })
-}
-
-func (v trainedView) summary() [][2]string {
-	job := &v.Workload
+// printTrained writes what a training job needs and delivers.
+func printTrained(p *term.Page, a *estimate.Trained, output term.Format) {
+	job := &a.Workload
 	rows := [][2]string{
-		{"Model", fmt.Sprintf("%s, weights %s", v.Model, v.Weights)},
+		{"Model", fmt.Sprintf("%s, weights %s", a.Model, a.Weights)},
 		{"Job", fmt.Sprintf("%s with %s, %d × %d tokens a step, micro-batch %d%s", job.Method, job.Optimizer, job.GlobalBatch, job.SequenceLength, job.MicroBatch,
 			map[bool]string{true: ", activations computed again"}[job.ActivationCheckpointing])},
-		{"Devices", fmt.Sprintf("%d × %s, %s, %s, sharding %s, %s", v.Devices, v.Device, degreesText(v.Degrees), words.Counted(v.Data, "data rank"), job.Sharding, v.Engine)},
-		{"Link", linkText(v.Link)},
-		{"Fits", fitsText(v.Fits, v.Reason)},
+		{"Devices", fmt.Sprintf("%d × %s, %s, %s, sharding %s, %s", a.Devices, a.Device, degreesText(a.Degrees), words.Counted(a.Data, "data rank"), job.Sharding, a.Engine)},
+		{"Link", linkText(a.Link)},
+		{"Fits", fitsText(a.Fits, a.Reason)},
 	}
-	if !v.Fits {
-		return rows
+	if a.Fits {
+		rows = append(rows, [][2]string{
+			{"Step", expected(*a.StepSeconds, a.Ranges.StepSeconds, "s")},
+			{"Throughput", expected(*a.TokensPerSecond, a.Ranges.TokensPerSecond, "tokens/s")},
+			{"Each device", expected(*a.TFLOPSPerDevice, a.Ranges.TFLOPSPerDevice, "TFLOPS")},
+			{"Of the model", expected(*a.ModelTFLOPSPerDevice, a.Ranges.ModelTFLOPSPerDevice, "TFLOPS")},
+			{"Basis", string(a.Basis)},
+		}...)
 	}
-	return append(rows, [][2]string{
-		{"Step", expected(*v.StepSeconds, v.Ranges.StepSeconds, "s")},
-		{"Throughput", expected(*v.TokensPerSecond, v.Ranges.TokensPerSecond, "tokens/s")},
-		{"Each device", expected(*v.TFLOPSPerDevice, v.Ranges.TFLOPSPerDevice, "TFLOPS")},
-		{"Of the model", expected(*v.ModelTFLOPSPerDevice, v.Ranges.ModelTFLOPSPerDevice, "TFLOPS")},
-		{"Basis", string(v.Basis)},
-	}...)
-}
-
-func (v trainedView) explain(w io.Writer) error {
-	if _, err := fmt.Fprintln(w); err != nil {
-		return err
+	p.Sheet(rows)
+	printStages(p, a.Stages, true, output)
+	if output == term.FormatExplain {
+		explainMemory(p, a.Stages, a.Explain().Stages)
 	}
-	return explainMemory(w, v.Stages, v.Explain().Stages)
 }

@@ -8,17 +8,14 @@ import (
 
 // IDs prints device ids in one word, as a shell would expand it: nvidia-0000:{1b,43}:00.0.
 func IDs(list []v1alpha1.DeviceID) string {
-	if len(list) == 0 {
-		return ""
+	if len(list) < 2 {
+		return Joined(list, " ")
 	}
 	first := string(list[0])
 	prefix, suffix := len(first), len(first)
 	for _, id := range list[1:] {
 		prefix = min(prefix, commonPrefix(first, string(id)))
 		suffix = min(suffix, commonSuffix(first, string(id)))
-	}
-	if len(list) == 1 {
-		return first
 	}
 	// The parts are cut at a separator, so that no number is taken apart.
 	prefix = strings.LastIndexAny(first[:prefix], "-:._") + 1
@@ -31,20 +28,11 @@ func IDs(list []v1alpha1.DeviceID) string {
 	parts := make([]string, len(list))
 	for i, id := range list {
 		if prefix == 0 || len(id) < prefix+suffix {
-			return joined(list)
+			return Joined(list, " ")
 		}
 		parts[i] = string(id[prefix : len(id)-suffix])
 	}
 	return first[:prefix] + "{" + strings.Join(parts, ",") + "}" + first[len(first)-suffix:]
-}
-
-// joined prints ids that share no parts.
-func joined(list []v1alpha1.DeviceID) string {
-	parts := make([]string, len(list))
-	for i, id := range list {
-		parts[i] = string(id)
-	}
-	return strings.Join(parts, " ")
 }
 
 func commonPrefix(a, b string) int {

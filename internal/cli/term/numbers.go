@@ -2,15 +2,15 @@ package term
 
 import (
 	"fmt"
-	"io"
 	"strconv"
+	"time"
 
 	"github.com/rankwright/rankwright/internal/words"
 )
 
 // Grouped prints a number with commas: 70,553,706,496.
-func Grouped(n int64) string {
-	digits := strconv.FormatInt(n, 10)
+func Grouped[N int | int64](n N) string {
+	digits := strconv.FormatInt(int64(n), 10)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
 	}
@@ -25,20 +25,47 @@ func InBoth(bytes int64) string {
 // Billions prints a number of parameters with one decimal.
 func Billions(n int64) string { return fmt.Sprintf("%.1fB", float64(n)/1e9) }
 
-// Sheet prints names and values one below the other.
-func Sheet(w io.Writer, rows [][2]string) error {
-	width := 0
-	for _, row := range rows {
-		width = max(width, len(row[0])+1)
-	}
-	for _, row := range rows {
-		value := row[1]
-		if value == "" {
-			value = "-"
-		}
-		if _, err := fmt.Fprintf(w, "%-*s   %s\n", width, row[0]+":", value); err != nil {
-			return err
+// InUnits formats a quantity with the largest unit of a thousand that is not above it, to three digits: 2.88 TB/s.
+func InUnits(v float64, unit string) string {
+	for _, prefix := range []struct {
+		name  string
+		value float64
+	}{{"P", 1e15}, {"T", 1e12}, {"G", 1e9}, {"M", 1e6}, {"k", 1e3}} {
+		if v >= prefix.value*0.9995 {
+			return Three(v/prefix.value) + " " + prefix.name + unit
 		}
 	}
-	return nil
+	return Three(v) + " " + unit
+}
+
+// Duration formats seconds in the unit that reads best, to three digits.
+func Duration(seconds float64) string {
+	switch {
+	case seconds >= 0.9995:
+		return Three(seconds) + " s"
+	case seconds >= 0.9995e-3:
+		return Three(seconds*1e3) + " ms"
+	case seconds == 0:
+		return "0 ms"
+	default:
+		return Three(seconds*1e6) + " µs"
+	}
+}
+
+// Durations formats an estimate in seconds with its range.
+func Durations(value, low, high float64) string {
+	return fmt.Sprintf("%s (%s to %s)", Duration(value), Duration(low), Duration(high))
+}
+
+// Three formats a number in three digits or, above a thousand, to the unit.
+func Three(v float64) string {
+	if v >= 1000 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// Milliseconds prints a time in milliseconds whatever its size, so that the times of a column compare.
+func Milliseconds(d time.Duration) string {
+	return fmt.Sprintf("%.3f ms", float64(d)/float64(time.Millisecond))
 }

@@ -7,8 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -23,44 +21,72 @@ const (
 	FormatWide  Format = "wide"
 	FormatJSON  Format = "json"
 	FormatYAML  Format = "yaml"
+	// FormatExplain prints the arithmetic behind an answer, where a command can.
+	FormatExplain Format = "explain"
 )
 
-// Formats are the formats of objects.
-var Formats = []string{string(FormatTable), string(FormatWide), string(FormatJSON), string(FormatYAML)}
+// Formats are the formats of objects, AnswerFormats the formats of answers that can be explained.
+var (
+	Formats       = []Format{FormatTable, FormatWide, FormatJSON, FormatYAML}
+	AnswerFormats = append(slices.Clone(Formats), FormatExplain)
+)
 
-// String returns the format as it is typed.
-func (f *Format) String() string { return string(*f) }
+// Wide says whether the table has all its columns.
+func (f Format) Wide() bool { return f == FormatWide }
 
-// Set takes one of the formats.
-func (f *Format) Set(text string) error {
-	if !slices.Contains(Formats, text) {
-		return fmt.Errorf("use one of %s", strings.Join(Formats, ", "))
+// Machine says whether programs read the output.
+func (f Format) Machine() bool { return f == FormatJSON || f == FormatYAML }
+
+// AddOutput adds --output with some formats, of which the first is meant unless said otherwise.
+func AddOutput[F ~string](command *cobra.Command, f *F, formats ...F) {
+	*f = formats[0]
+	command.Flags().VarP(choice[F]{f, formats}, "output", "o", "output format")
+	Complete(command, "output", formats)
+}
+
+// choice is the value of a flag that takes one of some words.
+type choice[T ~string] struct {
+	value *T
+	words []T
+}
+
+// String, Set and Type make it a flag.
+func (c choice[T]) String() string { return string(*c.value) }
+
+// Set takes one of the words.
+func (c choice[T]) Set(text string) error {
+	if !slices.Contains(c.words, T(text)) {
+		return fmt.Errorf("use one of %s", Joined(c.words, ", "))
 	}
-	*f = Format(text)
+	*c.value = T(text)
 	return nil
 }
 
 // Type returns what the help shows as the type of the value.
-func (f *Format) Type() string { return strings.Join(Formats, "|") }
+func (c choice[T]) Type() string { return Joined(c.words, "|") }
 
-// Wide says whether the table has all its columns.
-func (f *Format) Wide() bool { return *f == FormatWide }
+// Joined puts words together, with a separator between them.
+func Joined[T ~string](words []T, separator string) string {
+	return strings.Join(wordsOf(words), separator)
+}
 
-// AddOutput adds --output, a table unless said otherwise.
-func AddOutput(command *cobra.Command, f *Format) {
-	*f = FormatTable
-	command.Flags().VarP(f, "output", "o", "output format")
-	Complete(command, "output", Formats)
+// wordsOf returns words as strings.
+func wordsOf[T ~string](words []T) []string {
+	list := make([]string, len(words))
+	for i, word := range words {
+		list[i] = string(word)
+	}
+	return list
 }
 
 // Complete offers fixed values for a flag in the shell.
-func Complete(command *cobra.Command, flag string, values []string) {
+func Complete[T ~string](command *cobra.Command, flag string, values []T) {
 	// It fails only for a flag that the command does not have, which every test of the command shows.
-	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(wordsOf(values), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Write prints an object in a format for machines, else by table.
-func Write(w io.Writer, f Format, object any, table func(io.Writer) error) error {
+// Write prints an object in a format for machines, else the page that show puts together.
+func Write(w io.Writer, f Format, object any, show func(*Page)) error {
 	var out bytes.Buffer
 	switch f {
 	case FormatJSON:
@@ -77,58 +103,12 @@ func Write(w io.Writer, f Format, object any, table func(io.Writer) error) error
 		}
 		out.Write(text)
 	default:
-		if err := table(&out); err != nil {
-			return err
-		}
+		var page Page
+		show(&page)
+		out.WriteString(page.String())
 	}
 	if _, err := w.Write(out.Bytes()); err != nil {
 		return fmt.Errorf("print the result: %w", err)
 	}
 	return nil
-}
-
-// Table prints rows under a header as kubectl does: columns three blanks apart, nothing at the end of a line. Without a
-// header it prints the rows alone.
-func Table(w io.Writer, header []string, rows [][]string) error {
-	return Grid(w, header, rows, TableGap)
-}
-
-// TableGap is how many blanks stand between columns.
-const TableGap = 3
-
-// Grid prints a table whose columns are gap blanks apart.
-func Grid(w io.Writer, header []string, rows [][]string, gap int) error {
-	var out bytes.Buffer
-	columns := tabwriter.NewWriter(&out, 0, 8, gap, ' ', 0)
-	if len(header) > 0 {
-		rows = slices.Concat([][]string{header}, rows)
-	}
-	for _, row := range rows {
-		cells := slices.Clone(row)
-		for i, cell := range cells {
-			if cells[i] = Printable(cell); cell == "" {
-				cells[i] = "-"
-			}
-		}
-		_, _ = fmt.Fprintln(columns, strings.Join(cells, "\t"))
-	}
-	if err := columns.Flush(); err != nil {
-		return err
-	}
-	for line := range strings.Lines(out.String()) {
-		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Printable replaces what would move the cursor or change the terminal: names come from hardware and files.
-func Printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return '?'
-		}
-		return r
-	}, text)
 }

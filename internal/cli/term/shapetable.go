@@ -2,7 +2,6 @@ package term
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -17,10 +16,11 @@ type ShapeRows struct {
 	Rows          [][]string
 }
 
-// ShapeTable prints rows of every shape, and in front of them which copies they are about where there are several shapes.
-func ShapeTable(w io.Writer, header []string, shapes []ShapeRows) error {
+// ShapeTable writes rows of every shape, and in front of them which copies they are about where there are several shapes.
+func (p *Page) ShapeTable(header []string, shapes []ShapeRows) {
 	if len(shapes) == 1 {
-		return Table(w, header, shapes[0].Rows)
+		p.Table(header, shapes[0].Rows)
+		return
 	}
 	var rows [][]string
 	for _, shape := range shapes {
@@ -28,7 +28,7 @@ func ShapeTable(w io.Writer, header []string, shapes []ShapeRows) error {
 			rows = append(rows, append([]string{shape.text()}, row...))
 		}
 	}
-	return Table(w, append([]string{"COPIES"}, header...), rows)
+	p.Table(append([]string{"COPIES"}, header...), rows)
 }
 
 // text is the numbers of the copies: `2`, or `0-1`.
@@ -48,7 +48,7 @@ func WorldsText(spec *v1alpha1.DeviceMeshSpec) string {
 }
 
 // RanksText prints groups as [0 1] [2 3], shortened where they are many.
-func RanksText(groups [][]int32, wide bool) string {
+func RanksText[R ~[]int32](groups []R, wide bool) string {
 	var parts []string
 	left := shownRanks
 	for i, group := range groups {

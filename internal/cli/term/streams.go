@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 
 	"github.com/spf13/cobra"
 )
@@ -82,4 +83,71 @@ func Execute(ctx context.Context, newRoot func(Streams) *cobra.Command, args []s
 		return ExitUsage
 	}
 	return ExitFailure
+}
+
+// Levels of the log by how often -v is given: without it nothing is told.
+const (
+	quiet        = slog.LevelError + 1
+	tellsRuns    = slog.LevelInfo
+	tellsReads   = slog.LevelDebug
+	verboseUsage = "tell on standard error what is read and run: -v input files, tools and backends, -vv each file of the host, too"
+)
+
+// addVerbosity gives a command and those below it -v, and a log to the streams that obeys it.
+func addVerbosity(root *cobra.Command, streams Streams) Streams {
+	level := new(slog.LevelVar)
+	level.Set(quiet)
+	streams.told = newLog(streams.Err, level)
+	var verbosity int
+	root.PersistentFlags().CountVarP(&verbosity, "verbose", "v", verboseUsage)
+	root.PersistentPreRun = func(*cobra.Command, []string) {
+		switch {
+		case verbosity > 1:
+			level.Set(tellsReads)
+		case verbosity == 1:
+			level.Set(tellsRuns)
+		}
+	}
+	return streams
+}
+
+// newLog writes lines of keys and values.
+func newLog(w io.Writer, level slog.Leveler) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+// Log returns the log in which a command tells what it reads and runs.
+func (s Streams) Log() *slog.Logger {
+	if s.told == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return s.told
+}
+
+// MaxInput is the size in bytes of a file or of standard input: the inventories of 10,000 nodes are below it.
+const MaxInput = 1 << 30
+
+// StdinName stands for standard input among file names.
+const StdinName = "-"
+
+// ReadInput reads a file, or standard input for `-`.
+func ReadInput(name string, streams Streams, limit int64) ([]byte, error) {
+	in := streams.In
+	if name != StdinName {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = file.Close() }()
+		in = file
+	}
+	content, err := io.ReadAll(io.LimitReader(in, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if int64(len(content)) > limit {
+		return nil, fmt.Errorf("%s has more than %d bytes: give a smaller file", name, limit)
+	}
+	streams.Log().Info("read", "file", name, "bytes", len(content))
+	return content, nil
 }

@@ -61,12 +61,12 @@ func rho(r float64) float64 { return 2 * (math.Sqrt(1+r*r) - 1) }
 
 // prior is the width of an unknown's prior.
 func (p *problem) prior(i int) float64 {
-	width := familyPrior
-	switch block := i / constants; {
-	case block == 0:
+	width := offsetPrior
+	switch part := p.parts[i/constants]; {
+	case part == cost.Family{}:
 		width = basePrior
-	case block <= len(p.architectures)+len(p.engines)+len(p.classes):
-		width = offsetPrior
+	case part.Architecture != "" && part.Engine != "":
+		width = familyPrior
 	}
 	if f := firmness[i%constants]; f > 0 {
 		width *= f

@@ -16,13 +16,17 @@ type Limits struct {
 	Smallest float64 // the same of choosing the fewest devices
 }
 
-// load is what a shape does at a number of clients: times per output token, and output tokens per second and device.
+// load is what a shape does at a number of clients.
 type load struct {
-	clients                     float64
-	measured, estimated         float64
-	measuredRate, estimatedRate float64
-	repetitions                 float64
+	clients, repetitions float64
+	measured, estimated  delivery
 }
+
+// delivery is the time per output token in seconds, and output tokens per second and device.
+type delivery struct{ seconds, rate float64 }
+
+func measured(l *load) delivery  { return l.measured }
+func estimated(l *load) delivery { return l.estimated }
 
 // curve is a shape of a group with its loads in ascending order.
 type curve struct {
@@ -83,9 +87,9 @@ func newLoad(o *truth.Observation, ttft float64, c *cost.Calibration) load {
 	t := cost.Serve(&o.Query, &constants)
 	clients, output, devices := o.Query.Workload.Clients, o.Query.Workload.Output, float64(o.Devices)
 	return load{
-		clients: clients, repetitions: 1, measured: o.Measured, estimated: t.TPOT,
-		measuredRate:  clients * output / (ttft + (output-1)*o.Measured) / devices,
-		estimatedRate: clients * output / (t.TTFT + (output-1)*t.TPOT) / devices,
+		clients: clients, repetitions: 1,
+		measured:  delivery{o.Measured, clients * output / (ttft + (output-1)*o.Measured) / devices},
+		estimated: delivery{t.TPOT, clients * output / (t.TTFT + (output-1)*t.TPOT) / devices},
 	}
 }
 
@@ -97,8 +101,8 @@ func (x *curve) merge() {
 		if n := len(merged); n > 0 && merged[n-1].clients == l.clients {
 			m := &merged[n-1]
 			m.repetitions++
-			m.measured += (l.measured - m.measured) / m.repetitions
-			m.measuredRate += (l.measuredRate - m.measuredRate) / m.repetitions
+			m.measured.seconds += (l.measured.seconds - m.measured.seconds) / m.repetitions
+			m.measured.rate += (l.measured.rate - m.measured.rate) / m.repetitions
 			continue
 		}
 		merged = append(merged, l)
@@ -106,18 +110,18 @@ func (x *curve) merge() {
 	x.loads = merged
 }
 
-// under is the best rate of points of time and rate within the limit; 0 where none is.
-func under(points [][2]float64, limit float64) float64 {
+// under is the best rate within the limit, of what is measured or estimated; 0 where none is.
+func (x *curve) under(limit float64, of func(*load) delivery) float64 {
 	best := 0.0
-	for i, p := range points {
-		if p[0] <= limit {
-			best = max(best, p[1])
-			continue
+	var before delivery
+	for i := range x.loads {
+		p := of(&x.loads[i])
+		if p.seconds <= limit {
+			best = max(best, p.rate)
+		} else if i > 0 && before.seconds <= limit {
+			best = max(best, before.rate+(p.rate-before.rate)*(limit-before.seconds)/(p.seconds-before.seconds))
 		}
-		if i > 0 && points[i-1][0] <= limit {
-			before := points[i-1]
-			best = max(best, before[1]+(p[1]-before[1])*(limit-before[0])/(p[0]-before[0]))
-		}
+		before = p
 	}
 	return best
 }
@@ -130,14 +134,10 @@ type Shape struct{ Tensor, Expert int }
 func MeasuredUnder(observations []truth.Observation, c *cost.Calibration, limit float64) map[string]map[Shape]float64 {
 	groups := map[string]map[Shape]float64{}
 	for _, x := range measuredCurves(observations, c, func(*truth.Observation) bool { return true }) {
-		points := make([][2]float64, 0, len(x.loads))
-		for _, l := range x.loads {
-			points = append(points, [2]float64{l.measured, l.measuredRate})
-		}
 		if groups[x.group] == nil {
 			groups[x.group] = map[Shape]float64{}
 		}
-		groups[x.group][Shape{max(1, x.tensor), max(1, x.expert)}] = under(points, limit)
+		groups[x.group][Shape{max(1, x.tensor), max(1, x.expert)}] = x.under(limit, measured)
 	}
 	return groups
 }
@@ -146,14 +146,9 @@ func MeasuredUnder(observations []truth.Observation, c *cost.Calibration, limit 
 func (s *Limits) add(shapes []curve, limit float64) {
 	best, chosen, smallest, top := 0.0, 0.0, 0.0, math.Inf(-1)
 	for i, x := range shapes {
-		var measured, estimated [][2]float64
-		for _, l := range x.loads {
-			measured = append(measured, [2]float64{l.measured, l.measuredRate})
-			estimated = append(estimated, [2]float64{l.estimated, l.estimatedRate})
-		}
-		got, expected := under(measured, limit), under(estimated, limit)
+		got, expected := x.under(limit, measured), x.under(limit, estimated)
 		if expected == 0 {
-			expected = -estimated[0][0]
+			expected = -x.loads[0].estimated.seconds
 		}
 		if expected > top {
 			top, chosen = expected, got

@@ -36,58 +36,54 @@ var noise = [...]float64{truth.Throughput: 0.12, truth.TPOT: 0.16, truth.TTFT: 0
 const constants = len(cost.Constants{})
 
 // problem is a fit by weighted least squares. The unknowns are blocks of one value for each constant: the base, then the
-// offsets of each architecture, engine and class.
+// offsets of each architecture, engine and class, and of each family of the three.
 type problem struct {
-	observations  []truth.Observation
-	architectures []string
-	engines       []cost.Engine
-	classes       []cost.Class
-	families      []cost.Family
-	start         cost.Logarithms
+	observations []truth.Observation
+	// parts say whose each block is: all of a family, or one part of it, or for the base none. at is where their blocks begin.
+	parts []cost.Family
+	at    map[cost.Family]int
+	start cost.Logarithms
+}
+
+// partsOf are the parts of a family, the family itself as the last.
+func partsOf(f *cost.Family) [5]cost.Family {
+	return [5]cost.Family{{}, {Architecture: f.Architecture}, {Engine: f.Engine}, {Class: f.Class}, *f}
 }
 
 func newProblem(observations []truth.Observation) *problem {
-	p := &problem{observations: observations}
+	p := &problem{observations: observations, at: map[cost.Family]int{}}
+	var kinds [5][]cost.Family
 	for i := range observations {
-		f := &observations[i].Family
-		p.architectures = append(p.architectures, f.Architecture)
-		p.engines = append(p.engines, f.Engine)
-		p.classes = append(p.classes, f.Class)
-		p.families = append(p.families, *f)
+		for kind, part := range partsOf(&observations[i].Family) {
+			kinds[kind] = append(kinds[kind], part)
+		}
 	}
-	p.architectures, p.engines, p.classes = unique(p.architectures), unique(p.engines), unique(p.classes)
-	slices.SortFunc(p.families, compare)
-	p.families = slices.Compact(p.families)
+	for _, parts := range kinds {
+		slices.SortFunc(parts, compare)
+		p.parts = append(p.parts, slices.Compact(parts)...)
+	}
+	for i, part := range p.parts {
+		p.at[part] = i * constants
+	}
 	for i, v := range cost.Start() {
 		p.start[i] = math.Log(v)
 	}
 	return p
 }
 
-func unique[T ~string](list []T) []T {
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
 // blocks are the positions of a family's blocks among the unknowns.
-func (p *problem) blocks(f *cost.Family) [5]int {
-	a, _ := slices.BinarySearch(p.architectures, f.Architecture)
-	e, _ := slices.BinarySearch(p.engines, f.Engine)
-	c, _ := slices.BinarySearch(p.classes, f.Class)
-	all, _ := slices.BinarySearchFunc(p.families, *f, compare)
-	e += len(p.architectures)
-	c += len(p.architectures) + len(p.engines)
-	all += len(p.architectures) + len(p.engines) + len(p.classes)
-	return [5]int{0, (1 + a) * constants, (1 + e) * constants, (1 + c) * constants, (1 + all) * constants}
+func (p *problem) blocks(f *cost.Family) (at [5]int) {
+	for kind, part := range partsOf(f) {
+		at[kind] = p.at[part]
+	}
+	return at
 }
 
 func compare(a, b cost.Family) int {
 	return cmp.Or(strings.Compare(a.Architecture, b.Architecture), cmp.Compare(a.Engine, b.Engine), cmp.Compare(a.Class, b.Class))
 }
 
-func (p *problem) unknowns() int {
-	return (1 + len(p.architectures) + len(p.engines) + len(p.classes) + len(p.families)) * constants
-}
+func (p *problem) unknowns() int { return len(p.parts) * constants }
 
 // logarithms are a family's constants at x.
 func (p *problem) logarithms(x []float64, blocks [5]int) cost.Logarithms {
@@ -111,30 +107,27 @@ func values(l *cost.Logarithms) cost.Constants {
 // calibration is x as constants.
 func (p *problem) calibration(x []float64) *cost.Calibration {
 	c := &cost.Calibration{
-		Base: p.start, Architectures: map[string]cost.Logarithms{}, Engines: map[cost.Engine]cost.Logarithms{},
-		Classes: map[cost.Class]cost.Logarithms{},
+		Architectures: map[string]cost.Logarithms{}, Engines: map[cost.Engine]cost.Logarithms{}, Classes: map[cost.Class]cost.Logarithms{},
 	}
-	next := func() (l cost.Logarithms) {
-		for i := range l {
-			l[i] = math.Round(x[i]*precision) / precision
+	for n, part := range p.parts {
+		var l cost.Logarithms
+		for i, v := range x[n*constants:][:constants] {
+			l[i] = math.Round(v*precision) / precision
 		}
-		x = x[constants:]
-		return l
-	}
-	for i, v := range next() {
-		c.Base[i] = math.Round((c.Base[i]+v)*precision) / precision
-	}
-	for _, name := range p.architectures {
-		c.Architectures[name] = next()
-	}
-	for _, name := range p.engines {
-		c.Engines[name] = next()
-	}
-	for _, name := range p.classes {
-		c.Classes[name] = next()
-	}
-	for _, family := range p.families {
-		c.Families = append(c.Families, cost.Measured{Family: family, Offsets: next()})
+		switch part {
+		case cost.Family{}:
+			for i, v := range l {
+				c.Base[i] = math.Round((p.start[i]+v)*precision) / precision
+			}
+		case cost.Family{Architecture: part.Architecture}:
+			c.Architectures[part.Architecture] = l
+		case cost.Family{Engine: part.Engine}:
+			c.Engines[part.Engine] = l
+		case cost.Family{Class: part.Class}:
+			c.Classes[part.Class] = l
+		default:
+			c.Families = append(c.Families, cost.Measured{Family: part, Offsets: l})
+		}
 	}
 	return c
 }

@@ -52,10 +52,12 @@ func Spreads(c *cost.Calibration, observations []truth.Observation) {
 	for part := range uint32(parts) {
 		measured.without(observations, func(o *truth.Observation) bool { return hash(o.Group)%parts == part })
 	}
-	for _, name := range newProblem(observations).architectures {
-		unmeasured.without(observations, func(o *truth.Observation) bool {
-			return o.Family.Architecture == name && o.Quantity != truth.TrainingRate
-		})
+	for _, part := range newProblem(observations).parts {
+		if part == (cost.Family{Architecture: part.Architecture}) {
+			unmeasured.without(observations, func(o *truth.Observation) bool {
+				return o.Family.Architecture == part.Architecture && o.Quantity != truth.TrainingRate
+			})
+		}
 	}
 	for i := range c.Families {
 		m := &c.Families[i]

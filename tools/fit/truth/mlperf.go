@@ -1,31 +1,11 @@
 package truth
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
 )
-
-// submitted is a result of MLPerf Inference.
-type submitted struct {
-	Accelerator string
-	Devices     *int `json:"total_acc"`
-	Model       string
-	Scenario    string
-	Weights     string  `json:"weight_dtype"`
-	PerDevice   float64 `json:"per_acc"`
-	Units       string
-	Config      *struct {
-		Tensor        int  `json:"tp"`
-		Pipeline      int  `json:"pp"`
-		Expert        *int `json:"ep"`
-		Batch         int  `json:"gpu_batch_size"`
-		AttentionData bool `json:"dp_attn"`
-	} `json:"submitter_config"`
-}
 
 // benchmark is a load: mean tokens of its requests, and the limits of the time per token of the scenarios in
 // which requests arrive at random, from MLPerf Inference 5.1's rules.
@@ -44,78 +24,30 @@ var benchmarks = map[string]benchmark{
 	"deepseek-r1":     {"deepseek-r1", 800, 3880, 0.08, 0},
 }
 
-// MLPerf reads the results of a folder's mlperf_v5_1_llm.json whose configuration was published. Interactive ones are
-// only reported.
-func MLPerf(folder string) ([]Observation, error) {
-	raw, err := os.ReadFile(filepath.Join(folder, "mlperf_v5_1_llm.json"))
-	if err != nil {
-		return nil, err
+// submitted reads a result of MLPerf Inference whose configuration was published. Interactive ones are only reported.
+func submitted(l *library, r record) ([]Observation, error) {
+	if r["submitter_config.tp"] == "" || r["units"] != "Tokens/s" || r["total_acc"] == "" {
+		return nil, nil
 	}
-	var file struct{ Rows []submitted }
-	if err := json.Unmarshal(raw, &file); err != nil {
-		return nil, fmt.Errorf("mlperf_v5_1_llm.json: %w", err)
-	}
-	l := newLibrary()
-	var list []Observation
-	for i := range file.Rows {
-		r := &file.Rows[i]
-		if r.Config == nil || r.Units != "Tokens/s" || r.Devices == nil {
-			continue
-		}
-		o, err := r.observation(l)
-		if err != nil {
-			return nil, fmt.Errorf("mlperf_v5_1_llm.json: row %d: %w", i, err)
-		}
-		list = append(list, o)
-	}
-	return list, nil
-}
-
-func (r *submitted) observation(l *library) (Observation, error) {
-	b, ok := benchmarks[r.Model]
+	b, ok := benchmarks[r["model"]]
 	if !ok {
-		return Observation{}, fmt.Errorf("benchmark %q: add it to the table of benchmarks", r.Model)
+		return nil, fmt.Errorf("benchmark %q: add it to the table of benchmarks", r["model"])
 	}
-	d, product, err := device(r.Accelerator)
-	if err != nil {
-		return Observation{}, err
+	s := cost.Strategy{Tensor: r.whole("submitter_config.tp"), Pipeline: r.whole("submitter_config.pp"), Expert: r.whole("submitter_config.ep")}
+	if r["submitter_config.dp_attn"] == "true" {
+		s.Tensor, s.AttentionData = 1, s.Tensor
 	}
-	profile, m, err := l.profile(b.model, precision(r.Weights), "FP8")
-	if err != nil {
-		return Observation{}, err
+	groups := max(1, s.AttentionData)
+	devices := max(1, s.Tensor) * max(1, s.Pipeline) * groups
+	of := run{
+		table: "mlperf " + r["scenario"], model: b.model, device: r["accelerator"], devices: devices, engine: cost.TensorRTLLM, strategy: s,
+		weights: precision(r["weight_dtype"]), cache: v1alpha1.FP8,
+		load: cost.Workload{Input: b.input, Output: b.output, Concurrency: float64(groups * r.whole("submitter_config.gpu_batch_size"))},
 	}
-	s := cost.Strategy{Tensor: r.Config.Tensor, Pipeline: r.Config.Pipeline}
-	if r.Config.Expert != nil {
-		s.Expert = *r.Config.Expert
-	}
-	if r.Config.AttentionData {
-		s.Tensor, s.AttentionData = 1, r.Config.Tensor
-	}
-	devices := max(1, s.Tensor) * max(1, s.Pipeline) * max(1, s.AttentionData)
-	o := Observation{
-		Table: "mlperf " + r.Scenario, Model: m.Name, GPU: product.Name, Devices: devices,
-		Measured: r.PerDevice * float64(devices), Reported: r.Scenario == "Interactive",
-		Family: cost.Family{Architecture: d.Architecture, Engine: cost.TensorRTLLM, Class: profile.Class()},
-	}
-	switch r.Scenario {
-	case "Server":
-		o.Limit = b.server
-	case "Interactive":
-		o.Limit = b.interactive
-	}
-	run := instance{
-		model: m, product: &product, engine: o.Family.Engine, strategy: s, weights: precision(r.Weights), cache: "FP8",
-		length: b.input + b.output,
-	}
-	sequences, err := run.sequences()
-	if err != nil {
-		return Observation{}, err
-	}
-	o.Query = cost.Query{Profile: profile, Device: d, Strategy: s, Workload: cost.Workload{
-		Input: b.input, Output: b.output, MaxBatchedTokens: maxBatchedTokens,
-		Concurrency: max(1, min(float64(max(1, s.AttentionData)*r.Config.Batch), sequences)),
-	}}
-	o.Group = fmt.Sprintf("%s %s %s tp%d pp%d dp%d", m.Name, product.Name, r.Weights, s.Tensor, s.Pipeline, s.AttentionData)
-	o.Cell = o.Group + " " + r.Scenario
-	return o, nil
+	o, err := of.observation(l)
+	o.Measured, o.Reported = r.number("per_acc")*float64(devices), r["scenario"] == "Interactive"
+	o.Limit = map[string]float64{"Server": b.server, "Interactive": b.interactive}[r["scenario"]]
+	o.Group = fmt.Sprintf("%s %s %s tp%d pp%d dp%d", o.Model, o.GPU, r["weight_dtype"], s.Tensor, s.Pipeline, s.AttentionData)
+	o.Cell = o.Group + " " + r["scenario"]
+	return []Observation{o}, err
 }

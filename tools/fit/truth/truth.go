@@ -35,7 +35,7 @@ type Observation struct {
 	Cell    string // what was run, without repetitions; cells are held out whole
 	Group   string // cells of one choice: the same model, devices and load
 	Devices int
-	// Weights and Cache are as the table has them; Cache is empty where it does not say.
+	// Weights and Cache are the precisions of a run that served; Cache is what is usual for the weights where the table does not say.
 	Weights, Cache v1alpha1.Precision
 	Quantity       Quantity
 	Query          cost.Query
@@ -109,17 +109,4 @@ var products = []struct{ words, product string }{
 	{"b200_sxm", "NVIDIA B200"},
 	{"b300_sxm", "NVIDIA B300 SXM6 AC"},
 	{"RTX PRO 6000", "NVIDIA RTX PRO 6000 Blackwell Server Edition"},
-}
-
-// All reads every table of a folder.
-func All(folder string) ([]Observation, error) {
-	var all []Observation
-	for _, read := range []func(string) ([]Observation, error){TensorRTLLM, InferenceX, MLPerf, Megatron} {
-		list, err := read(folder)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, list...)
-	}
-	return all, nil
 }

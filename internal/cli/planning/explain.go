@@ -1,0 +1,148 @@
+package planning
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/term"
+	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/plan/explain"
+)
+
+// explain writes the sections of an explanation.
+func (d *decision) explain(p *term.Page) {
+	e := d.why
+	section := func(heading string) {
+		p.Paragraph()
+		p.Line(heading)
+	}
+	section("1. Devices that count")
+	explainDevices(p, e)
+	section("2. Precision")
+	explainRungs(p, e.Rungs)
+	section("3. Shapes")
+	explainChoice(p, e)
+	for i := range e.Parts {
+		part := &e.Parts[i]
+		whose := ""
+		if len(e.Parts) > 1 {
+			whose = " of " + copiesText(part)
+		}
+		section("4. Memory" + whose)
+		explainStages(p, part.Memory, d.placement.Spec.Workload.Inference)
+		section("5. Time" + whose)
+		explainTimesOf(p, part)
+		section("6. Place" + whose)
+		explainPlace(p, part)
+	}
+}
+
+// copiesText names copies of one shape: `copies 0 to 1, TP4 x2`.
+func copiesText(p *explain.PartExplanation) string {
+	if p.Copies == 1 {
+		return fmt.Sprintf("copy %d, %s", p.FirstReplica, p.Strategy)
+	}
+	return fmt.Sprintf("copies %d to %d, %s", p.FirstReplica, p.FirstReplica+p.Copies-1, p.Strategy)
+}
+
+// explainDevices writes what could be taken and what could not.
+func explainDevices(p *term.Page, e *explain.Explanation) {
+	p.Table([]string{"PRODUCT", "PLACES", "FREE IN EACH", "LINK", "NETWORK A DEVICE", "OFFERED"}, term.Rows(e.Devices, func(k *explain.DeviceKind) []any {
+		network, offered := "", words.HumanBytes(k.OfferedBytes)
+		if k.NetworkBytes > 0 {
+			network = term.InUnits(k.NetworkBytes, "B/s")
+		}
+		if k.LeastBytes != k.OfferedBytes {
+			offered = words.HumanBytes(k.LeastBytes) + " to " + offered
+		}
+		return []any{k.Product, k.Groups, k.Devices, linkOf(k.Link), network, offered}
+	}))
+	if len(e.Refused) == 0 {
+		return
+	}
+	parts := make([]string, len(e.Refused))
+	for i, r := range e.Refused {
+		parts[i] = fmt.Sprintf("%d %s", r.Devices, r.Reason)
+	}
+	p.Linef("Not counted: %s.", strings.Join(parts, ", "))
+}
+
+func linkOf(l explain.LinkText) string {
+	if l.BytesPerSecond <= 0 {
+		return l.Name
+	}
+	return l.Name + " " + term.InUnits(l.BytesPerSecond, "B/s")
+}
+
+// explainRungs writes the precisions in the order in which they are tried.
+func explainRungs(p *term.Page, rungs []explain.Rung) {
+	p.Table([]string{"WEIGHTS", "KV CACHE", "BATCH OF A STEP", "OUTCOME"}, term.Rows(rungs, func(r *explain.Rung) []any {
+		weights, batch := string(r.Weights), "default"
+		if r.Native {
+			weights += ", native"
+		}
+		if r.Lean {
+			batch = "lean"
+		}
+		if r.Tokens > 0 {
+			batch += fmt.Sprintf(": %d tokens, %d sequences", r.Tokens, r.Sequences)
+		}
+		return []any{weights, r.Cache, batch, r.Outcome}
+	}))
+}
+
+// explainChoice writes the shapes that fit, and why the plan's was taken.
+func explainChoice(p *term.Page, e *explain.Explanation) {
+	for _, sentence := range e.Choice {
+		p.Line(sentence)
+	}
+	training, priced := e.Goal.Objective == "", e.Goal.Objective != v1alpha1.ObjectiveCost
+	header := []string{"SHAPE", "PRODUCT", "DEVICES", strings.ToUpper(e.Goal.Measure), "TTFT", "TPOT", "TOKENS/S"}
+	switch {
+	case training:
+		header = []string{"SHAPE", "PRODUCT", "DEVICES", "STEP"}
+	case priced:
+		header = append(header, "USD A MILLION")
+	}
+	p.Table(append(header, "VERDICT"), term.Rows(e.Considered, func(c *explain.Considered) []any {
+		row := []any{c.Strategy, c.Product, c.Devices}
+		switch {
+		case !c.Known:
+			for range len(header) - len(row) {
+				row = append(row, "")
+			}
+		case training:
+			row = append(row, term.Duration(c.Step))
+		default:
+			row = append(row, term.Three(c.Value), term.Duration(c.TTFT), term.Duration(c.TPOT), term.Three(c.TokensPerSecond))
+			if priced {
+				row = append(row, priceText(c.MicroUSD))
+			}
+		}
+		return append(row, c.Verdict)
+	}))
+	if more := e.Shapes - len(e.Considered); more > 0 && len(e.Considered) > 0 {
+		p.Linef("and %d more.", more)
+	}
+}
+
+// priceText is the price of a million tokens; nothing where it is not known.
+func priceText(micro int64) string {
+	if micro <= 0 {
+		return ""
+	}
+	return dollars(float64(micro) / 1e6)
+}
+
+// explainPlace writes where the devices are, by which rule, and what their groups send over.
+func explainPlace(p *term.Page, e *explain.PartExplanation) {
+	p.Line(e.Rule)
+	p.Table([]string{"COPY", "DATA", "STAGE", "NODE", "TAKES", "PLACES WITH ROOM FOR IT"}, term.Rows(e.Seats, func(s *explain.Seat) []any {
+		return []any{e.FirstReplica + s.Copy, s.Data, s.Stage, strings.Join(s.Nodes, ","), fmt.Sprintf("%d of %d free", s.Devices, s.Free), s.Rivals}
+	}))
+	p.Paragraph()
+	p.Table([]string{"GROUP", "RANKS", "SLOWEST LINK", "CARRIES"}, term.Rows(e.Links, func(l *explain.GroupLink) []any {
+		return []any{l.Name, l.Size, linkOf(l.Link), l.Carries}
+	}))
+}
