@@ -37,7 +37,10 @@ func agents(files host.Files) []Process {
 			continue
 		}
 		status := text(files, path.Join("/proc", pid, "status"))
-		found = append(found, Process{Name: name, ResidentKiB: statusKiB(status, "VmRSS"), PeakKiB: statusKiB(status, "VmHWM")})
+		process := Process{Name: name}
+		process.ResidentKiB, _ = host.AmountKiB(status, "VmRSS")
+		process.PeakKiB, _ = host.AmountKiB(status, "VmHWM")
+		found = append(found, process)
 	}
 	return found
 }
@@ -46,17 +49,6 @@ func agents(files host.Files) []Process {
 func isSurvey(cmdline string) bool {
 	arguments := strings.Split(cmdline, "\x00")
 	return len(arguments) > 1 && arguments[1] == "verify"
-}
-
-// statusKiB is a line such as `VmRSS:	   41234 kB` of /proc/PID/status; 0 where there is none.
-func statusKiB(status, key string) int64 {
-	for line := range strings.Lines(status) {
-		if name, value, ok := strings.Cut(line, ":"); ok && name == key {
-			kib, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-			return kib
-		}
-	}
-	return 0
 }
 
 // text is a file's content; empty where it cannot be read.

@@ -67,10 +67,7 @@ func systemCommands(root string) *liveCommands {
 }
 
 func newCommands(root string, tools, libraries []string) *liveCommands {
-	var files fileTree = systemTree{}
-	if root != "/" {
-		files = openTree(root)
-	}
+	files := openTree(root)
 	environ := append([]string{"PATH=" + strings.Join(tools, string(filepath.ListSeparator)), "LC_ALL=C"}, systemEnvironment...)
 	var present []string
 	for _, folder := range libraries {
@@ -86,7 +83,7 @@ func newCommands(root string, tools, libraries []string) *liveCommands {
 
 type liveCommands struct {
 	// files is the tree below root, in which the tools are looked for.
-	files   fileTree
+	files   liveTree
 	root    string
 	folders []string
 	// own is the folder of our programs; empty where it is not known.

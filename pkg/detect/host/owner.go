@@ -10,40 +10,22 @@ import (
 // Owner is whom a file belongs to and, of a device node, which device it stands for.
 type Owner struct{ UID, GID, Major, Minor uint32 }
 
-// Owners are Files that can tell who owns a file: this machine's can, and a recording for the files whose owners were recorded.
-type Owners interface {
+// owners are Files that can tell who owns a file: this machine's can, and a recording for the files whose owners were recorded.
+type owners interface {
 	// Owner returns the owner of a file, links followed. The error wraps errors.ErrUnsupported where it is not known.
 	Owner(name string) (Owner, error)
 }
 
 // OwnerOf returns the owner of a file, where the files can tell.
 func OwnerOf(files Files, name string) (Owner, error) {
-	owners, ok := files.(Owners)
+	told, ok := files.(owners)
 	if !ok {
 		return Owner{}, pathError("owner of", name, errors.ErrUnsupported)
 	}
-	return owners.Owner(name)
+	return told.Owner(name)
 }
 
-// Owner implements Owners.
-func (f liveFiles) Owner(name string) (Owner, error) {
-	owner, err := ownerIn(f.fileTree, name)
-	return owner, pathError("owner of", name, err)
-}
-
-// Owner implements Owners.
-func (f replayedFiles) Owner(name string) (Owner, error) {
-	e, err := f.find(name)
-	if err == nil && e.owner == nil {
-		err = errors.ErrUnsupported
-	}
-	if err != nil {
-		return Owner{}, pathError("owner of", name, err)
-	}
-	return *e.owner, nil
-}
-
-// Owner implements Owners, and keeps the answer.
+// Owner implements owners, and keeps the answer.
 func (r *recorder) Owner(name string) (Owner, error) {
 	owner, err := OwnerOf(r.files, name)
 	if place, ok := r.trail(name); ok && err == nil {

@@ -70,18 +70,21 @@ func (r *recorder) ReadLink(name string) (string, error) {
 
 // RealPath implements Files.
 func (r *recorder) RealPath(name string) (string, error) {
-	if place, ok := r.trail(name); ok {
-		r.seen(place)
-	}
+	r.visit(name)
 	return r.files.RealPath(name)
 }
 
 // Stat implements Files.
 func (r *recorder) Stat(name string) (fs.FileMode, error) {
+	r.visit(name)
+	return r.files.Stat(name)
+}
+
+// visit keeps the links on the way to a name, and of what kind it is.
+func (r *recorder) visit(name string) {
 	if place, ok := r.trail(name); ok {
 		r.seen(place)
 	}
-	return r.files.Stat(name)
 }
 
 // trail resolves a name and keeps the links on its way; ok is false where the way ends in nothing.
@@ -144,9 +147,7 @@ func (t recordedTools) Run(ctx context.Context, argv ...string) (CommandResult, 
 	if errors.Is(err, ErrNoCommand) {
 		return result, err
 	}
-	line := recordedCommand{
-		Argv: argv, ExitCode: result.ExitCode, Stdout: string(result.Stdout), Stderr: string(result.Stderr),
-	}
+	line := recorded(result, argv)
 	if err != nil {
 		line = recordedCommand{Argv: argv, Error: commandCause(err)}
 	}

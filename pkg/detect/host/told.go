@@ -58,15 +58,10 @@ func (f toldFiles) Stat(name string) (fs.FileMode, error) {
 
 // tell logs what was read, or the kind of error and the error.
 func (f toldFiles) tell(what, name string, err error, result slog.Attr) {
-	ctx := context.Background()
-	if !f.log.Enabled(ctx, slog.LevelDebug) {
-		return
-	}
 	if err != nil {
-		f.log.LogAttrs(ctx, slog.LevelDebug, what, slog.String("name", name), slog.String("errorKind", string(ErrorKind(err))), slog.Any("error", err))
-		return
+		result = slog.Group("", slog.String("errorKind", string(ErrorKind(err))), slog.Any("error", err))
 	}
-	f.log.LogAttrs(ctx, slog.LevelDebug, what, slog.String("name", name), result)
+	f.log.LogAttrs(context.Background(), slog.LevelDebug, what, slog.String("name", name), result)
 }
 
 type toldCommands struct {

@@ -59,8 +59,8 @@ func detectCPU(ctx context.Context, h *host.Host) (backend.Found, error) {
 func readOSName(files host.Files) string {
 	for _, name := range []string{"/etc/os-release", "/usr/lib/os-release"} {
 		text, _, _ := host.ReadText(files, name)
-		for line := range strings.Lines(text) {
-			if value, found := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); found {
+		for key, value := range host.Pairs(text, "=") {
+			if key == "PRETTY_NAME" {
 				return strings.Trim(value, `"'`)
 			}
 		}

@@ -35,22 +35,17 @@ func (g *nvidiaGPU) readMIG(files host.Files) {
 	}
 }
 
-var (
-	gpuInstanceName     = regexp.MustCompile(`^gi(\d{1,4})$`)
-	computeInstanceName = regexp.MustCompile(`^ci(\d{1,4})$`)
-)
-
 func migFromProc(files host.Files, minor *int32) []migInstance {
 	if minor == nil {
 		return nil
 	}
 	folder := path.Join(nvidiaProcFolder, "capabilities", fmt.Sprintf("gpu%d", *minor), "mig")
-	gpuInstances, _ := host.ReadNames(files, folder)
+	gpuInstances, _ := host.ReadNumbered(files, folder, "gi")
 	var instances []migInstance
-	for gpu, name := range host.Numbered(gpuInstances, gpuInstanceName) {
-		computeInstances, _ := host.ReadNames(files, path.Join(folder, name))
-		for compute := range host.Numbered(computeInstances, computeInstanceName) {
-			instances = append(instances, migInstance{gpu: gpu, compute: compute})
+	for _, gpu := range gpuInstances {
+		computeInstances, _ := host.ReadNumbered(files, fmt.Sprint(folder, "/gi", gpu), "ci")
+		for _, compute := range computeInstances {
+			instances = append(instances, migInstance{gpu: int32(gpu), compute: int32(compute)})
 		}
 	}
 	return instances

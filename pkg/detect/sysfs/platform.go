@@ -76,11 +76,7 @@ func ReadPlatformDevices(files host.Files, match func(compatible string) bool) (
 		if err != nil {
 			continue // gone since the folder was listed
 		}
-		device := PlatformDevice{Name: name, Folder: folder, Compatible: compatible}
-		if target, err := files.ReadLink(path.Join(folder, "driver")); err == nil {
-			device.Driver = host.Clip(path.Base(target), 64)
-		}
-		devices = append(devices, device)
+		devices = append(devices, PlatformDevice{Name: name, Folder: folder, Driver: Driver(files, folder), Compatible: compatible})
 	}
 	return devices, nil
 }
