@@ -31,8 +31,7 @@ func ReadHwmon(files host.Files, folder string) (Reading, Signs) {
 	}
 	for _, name := range []string{"power1_input", "power1_average"} {
 		if microW, ok := host.ReadBetween(files, path.Join(own, name), 0, MaxPowerMicroW); ok {
-			milliW := microW / 1000
-			reading.PowerMilliW = &milliW
+			reading.PowerMilliW = new(microW / 1000)
 			break
 		}
 	}
@@ -45,8 +44,6 @@ func overheated(files host.Files, monitor string, milliC int64) []v1alpha1.Devic
 	if !ok || milliC < critical {
 		return nil
 	}
-	return []v1alpha1.DeviceHealth{{
-		State: v1alpha1.Degraded, Reason: ReasonOverheated,
-		Message: fmt.Sprintf("the device has %d degrees Celsius, critical are %d: look at its cooling", milliC/1000, critical/1000),
-	}}
+	return []v1alpha1.DeviceHealth{Degraded(ReasonOverheated,
+		fmt.Sprintf("the device has %d degrees Celsius, critical are %d: look at its cooling", milliC/1000, critical/1000))}
 }

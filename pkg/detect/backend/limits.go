@@ -39,8 +39,7 @@ func Thousandths(value *int64, bound int64) *int64 {
 	if value = AtMost(value, bound); value == nil {
 		return nil
 	}
-	scaled := *value * 1000
-	return &scaled
+	return new(*value * 1000)
 }
 
 // AtMost returns the value; nil where it is nil, negative or above the bound.
@@ -48,8 +47,7 @@ func AtMost(value *int64, bound int64) *int64 {
 	if value == nil || *value < 0 || *value > bound {
 		return nil
 	}
-	bounded := *value
-	return &bounded
+	return new(*value)
 }
 
 // Percent returns the value; nil where it is not between 0 and 100.

@@ -180,10 +180,9 @@ func isSilent(header []byte) bool {
 
 // parseAERTotal reads the last line of a counter of AER (`TOTAL_ERR_FATAL 0`).
 func parseAERTotal(text string) (total int64, ok bool) {
-	for line := range strings.Lines(text) {
-		name, number, _ := strings.Cut(strings.TrimSpace(line), " ")
+	for name, number := range host.Pairs(text, " ") {
 		if strings.HasPrefix(name, "TOTAL_ERR_") {
-			count, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+			count, err := strconv.ParseInt(number, 10, 64)
 			return max(count, 0), err == nil && count >= 0
 		}
 	}
