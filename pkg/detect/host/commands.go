@@ -43,26 +43,24 @@ const ownPrefix = "rankwright-"
 
 // LiveCommands runs tools of this machine, found in the fixed folders of the system and of vendors' drivers; programs of
 // our own are also found in the folder of the running one.
-func LiveCommands() Tools { return systemCommands("/") }
+func LiveCommands() Tools { return CommandsIn("/") }
 
 // CommandsIn runs the tools of the host whose file tree is mounted at root, with that folder as their root: their libraries
 // and configuration are the host's, too. It needs the right to change roots (CAP_SYS_CHROOT). Programs of our own are found
 // beside the running one alone and keep this process' root.
-func CommandsIn(root string) Tools { return systemCommands(root) }
+func CommandsIn(root string) Tools {
+	commands := newCommands(root, systemFolders(), libraryFolders)
+	if self, err := os.Executable(); err == nil {
+		commands.own = filepath.Dir(self)
+	}
+	return commands
+}
 
 // FolderCommands runs tools of this machine that are found in the given folders, with driver libraries from others, and programs of
 // our own from the folder own; empty where there are none.
 func FolderCommands(own string, tools, libraries []string) Tools {
 	commands := newCommands("/", tools, libraries)
 	commands.own = own
-	return commands
-}
-
-func systemCommands(root string) *liveCommands {
-	commands := newCommands(root, systemFolders(), libraryFolders)
-	if self, err := os.Executable(); err == nil {
-		commands.own = filepath.Dir(self)
-	}
 	return commands
 }
 
@@ -78,7 +76,7 @@ func newCommands(root string, tools, libraries []string) *liveCommands {
 	if len(present) > 0 {
 		environ = append(environ, "LD_LIBRARY_PATH="+strings.Join(present, ":"))
 	}
-	return &liveCommands{files: files, root: root, folders: tools, environ: environ, stuck: map[string]bool{}}
+	return &liveCommands{files: files, root: root, folders: tools, environ: environ}
 }
 
 type liveCommands struct {
@@ -90,9 +88,8 @@ type liveCommands struct {
 	own     string
 	environ []string
 
-	mu sync.Mutex
-	// stuck holds the tools that outlived being killed: a process in an uninterruptible wait of a broken driver.
-	stuck map[string]bool
+	// stuck holds the paths of tools that outlived being killed: a process in an uninterruptible wait of a broken driver.
+	stuck sync.Map
 }
 
 // errStuck keeps a node whose driver hangs from collecting a process with every scan.
@@ -154,7 +151,7 @@ func (c *liveCommands) run(ctx context.Context, tool program, args []string) (Co
 
 	cmd := c.command(ctx, tool, args)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if c.isStuck(tool.path) {
+	if _, stuck := c.stuck.Load(tool.path); stuck {
 		return CommandResult{}, errStuck
 	}
 	if err := cmd.Start(); err != nil {
@@ -179,42 +176,24 @@ func (c *liveCommands) run(ctx context.Context, tool program, args []string) (Co
 
 // wait waits for the command to end, but not longer than killing it and draining its output takes.
 func (c *liveCommands) wait(ctx context.Context, cmd *exec.Cmd) (ended bool, err error) {
-	done := make(chan struct{})
-	var waitErr error // read only when done is closed
-	go func() {
-		waitErr = cmd.Wait()
-		close(done)
-	}()
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
 	select {
-	case <-done:
-		return true, waitErr
+	case err := <-done:
+		return true, err
 	case <-ctx.Done():
 	}
-	patience := time.NewTimer(KillGrace)
-	defer patience.Stop()
 	select {
-	case <-done:
-		return true, waitErr
-	case <-patience.C:
+	case err := <-done:
+		return true, err
+	case <-time.After(KillGrace):
 	}
-	c.setStuck(cmd.Path, true)
+	c.stuck.Store(cmd.Path, true)
 	go func() {
 		<-done
-		c.setStuck(cmd.Path, false)
+		c.stuck.Delete(cmd.Path)
 	}()
 	return false, nil
-}
-
-func (c *liveCommands) isStuck(tool string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.stuck[tool]
-}
-
-func (c *liveCommands) setStuck(tool string, stuck bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.stuck[tool] = stuck
 }
 
 // CommandError names the command, with the tool by its base name as recordings do.

@@ -3,8 +3,6 @@ package host
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 )
 
 // Owner is whom a file belongs to and, of a device node, which device it stands for.
@@ -51,27 +49,22 @@ func (r *Recording) SetOwner(name string, owner Owner) error {
 
 // ownerRecord is the PAX record that tells an owner: uid, gid and the numbers of a device. The headers' own fields have
 // zeros where nobody asked.
-const ownerRecord = "RANKWRIGHT.owner"
+const (
+	ownerRecord = "RANKWRIGHT.owner"
+	ownerForm   = "%d:%d %d:%d"
+)
 
-func (o Owner) record() string { return fmt.Sprintf("%d:%d %d:%d", o.UID, o.GID, o.Major, o.Minor) }
+func (o Owner) record() string { return fmt.Sprintf(ownerForm, o.UID, o.GID, o.Major, o.Minor) }
 
 // parseOwner reads a record; nil where there is none.
 func parseOwner(text string) (*Owner, error) {
 	if text == "" {
 		return nil, nil
 	}
-	fields := strings.FieldsFunc(text, func(r rune) bool { return r == ':' || r == ' ' })
 	var owner Owner
-	numbers := []*uint32{&owner.UID, &owner.GID, &owner.Major, &owner.Minor}
-	if len(fields) != len(numbers) {
+	_, err := fmt.Sscanf(text, ownerForm, &owner.UID, &owner.GID, &owner.Major, &owner.Minor)
+	if err != nil || owner.record() != text {
 		return nil, fmt.Errorf("%s: %q is no owner: want UID:GID MAJOR:MINOR", ownerRecord, Clip(text, 64))
-	}
-	for i, field := range fields {
-		number, err := strconv.ParseUint(field, 10, 32)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %q is no owner: want UID:GID MAJOR:MINOR", ownerRecord, Clip(text, 64))
-		}
-		*numbers[i] = uint32(number)
 	}
 	return &owner, nil
 }
