@@ -32,11 +32,14 @@ func agents(files host.Files) []Process {
 		if _, err := strconv.ParseUint(pid, 10, 32); err != nil {
 			continue
 		}
-		name := strings.TrimSpace(text(files, path.Join("/proc", pid, "comm")))
-		if !slices.Contains(ours, name) || isSurvey(text(files, path.Join("/proc", pid, "cmdline"))) {
+		text := func(file string) string {
+			text, _, _ := host.ReadText(files, path.Join("/proc", pid, file))
+			return text
+		}
+		name, status := text("comm"), text("status")
+		if !slices.Contains(ours, name) || isSurvey(text("cmdline")) {
 			continue
 		}
-		status := text(files, path.Join("/proc", pid, "status"))
 		process := Process{Name: name}
 		process.ResidentKiB, _ = host.AmountKiB(status, "VmRSS")
 		process.PeakKiB, _ = host.AmountKiB(status, "VmHWM")
@@ -49,13 +52,4 @@ func agents(files host.Files) []Process {
 func isSurvey(cmdline string) bool {
 	arguments := strings.Split(cmdline, "\x00")
 	return len(arguments) > 1 && arguments[1] == "verify"
-}
-
-// text is a file's content; empty where it cannot be read.
-func text(files host.Files, name string) string {
-	data, err := files.ReadFile(name)
-	if err != nil {
-		return ""
-	}
-	return string(data)
 }
