@@ -71,18 +71,14 @@ func Exists(files Files, name string) bool {
 // but for line ends and tabs.
 func Clip(text string, n int) string {
 	text, _, _ = strings.Cut(text, "\x00")
-	if strings.ContainsFunc(text, unreadable) {
-		text = strings.Map(func(r rune) rune {
-			if unreadable(r) {
-				return -1
-			}
-			return r
-		}, text)
-	}
-	return words.Cut(strings.ToValidUTF8(text, "�"), n)
+	readable := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "�"))
+	return words.Cut(readable, n)
 }
-
-func unreadable(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
 
 // ReadBetween reads a number; ok is false where there is none or it is outside the bounds.
 func ReadBetween(files Files, name string, lowest, highest int64) (value int64, ok bool) {
