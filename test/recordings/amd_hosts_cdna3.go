@@ -28,12 +28,7 @@ memory). Unique ids, the hive's id, gpu_ids, VBIOS and the root ports are made u
 
 func mi300aHost() *compose.Host {
 	h := compose.New(mi300aReadme)
-	h.Machine(compose.Machine{
-		Model: "AMD Instinct MI300A Accelerator", VendorID: "AuthenticAMD",
-		Sockets: 4, CoresPerSocket: 24, ThreadsPerCore: 2, MemoryGiB: 512,
-		Kernel: "5.14.0-503.el9.x86_64", OS: "Red Hat Enterprise Linux 9.5 (Plow)",
-		DMI: map[string]string{"sys_vendor": "HPE", "product_name": "HPE CRAY EX255A"},
-	})
+	h.Machine(server(4, processor{"AMD Instinct MI300A Accelerator", 24, 2}, 512, system{"5.14.0-503.el9.x86_64", "Red Hat Enterprise Linux 9.5 (Plow)"}, "HPE", "HPE CRAY EX255A"))
 	host := amdHost{Driver: "6.12.12", Sockets: 4, CPUCores: 48, CPULink: inPackage, XGMIMBps: rateXGMI3, XGMI: fullMesh(2)}
 	for i, bus := range []int{0x02, 0x42, 0x82, 0xc2} {
 		port := fmt.Sprintf("pci0000:%02x/0000:%02x:01.1", bus-2, bus-2)

@@ -75,10 +75,7 @@ func maliBoard() *compose.Host {
 }
 
 func genericServer() compose.Machine {
-	return compose.Machine{
-		Model: "Intel(R) Xeon(R) Silver 4314 CPU @ 2.40GHz", VendorID: "GenuineIntel", Sockets: 2, CoresPerSocket: 16, ThreadsPerCore: 2, MemoryGiB: 256,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS", DMI: map[string]string{"sys_vendor": "Supermicro", "product_name": "SYS-120U-TNR"},
-	}
+	return server(2, processor{"Intel(R) Xeon(R) Silver 4314 CPU @ 2.40GHz", 16, 2}, 256, ubuntu("24.04.2", "6.8.0-60"), "Supermicro", "SYS-120U-TNR")
 }
 
 // addASPEED adds the display of a management processor, which is card0 on most servers.

@@ -131,10 +131,7 @@ func ascendDuoHost() *compose.Host {
 	return h
 }
 
-var ascendPCIeServer = compose.Machine{
-	Model: "Intel(R) Xeon(R) Gold 6330 CPU @ 2.00GHz", VendorID: "GenuineIntel", Sockets: 2, CoresPerSocket: 28, ThreadsPerCore: 2, MemoryGiB: 512,
-	Kernel: "5.15.0-119-generic", OS: "Ubuntu 22.04.5 LTS", DMI: map[string]string{"sys_vendor": "Huawei", "product_name": "2288H V6"},
-}
+var ascendPCIeServer = server(2, processor{"Intel(R) Xeon(R) Gold 6330 CPU @ 2.00GHz", 28, 2}, 512, ubuntu("22.04.5", "5.15.0-119"), "Huawei", "2288H V6")
 
 // addAscend adds the functions of the NPUs, each once, and all nodes.
 func addAscend(h *compose.Host, device, subsystem string, npus []ascendNPU) {

@@ -85,10 +85,7 @@ func a770Desktop() *compose.Host {
 // b580Host has cards of two vendors.
 func b580Host() *compose.Host {
 	h := compose.New("A workstation with an Arc B580 by the driver xe beside a GeForce RTX 4090.\n" + intelSources + "\n" + nvidiaSources)
-	h.Machine(compose.Machine{
-		Model: "AMD Ryzen 9 7950X 16-Core Processor", VendorID: "AuthenticAMD", Sockets: 1, CoresPerSocket: 16, ThreadsPerCore: 2, MemoryGiB: 128,
-		Kernel: "6.17.0-5-generic", OS: "Ubuntu 25.10", DMI: map[string]string{"sys_vendor": "ASRock", "product_name": "X670E Taichi"},
-	})
+	h.Machine(server(1, ryzen7950X, 128, system{"6.17.0-5-generic", "Ubuntu 25.10"}, "ASRock", "X670E Taichi"))
 	host := nvidiaHost{Driver: "580.105.08", CUDA: "13.0", GPUs: []nvidiaGPU{{
 		Function: compose.Function{
 			Place: "pci0000:00/0000:00:01.1/0000:01:00.0", IDs: "10de:2684 10de:16f3", Class: "030000", Revision: "a1", Driver: "nvidia", NUMA: -1,
@@ -119,10 +116,7 @@ const xpuDump = "1,2,4,9,11,16,22"
 func flexHost() *compose.Host {
 	h := compose.New("A server with 2 Data Center GPU Flex 170, with the driver and the tools that Intel packages.\n" + intelSources +
 		"\nThe memory is that which the user guide shows for the product.")
-	h.Machine(compose.Machine{
-		Model: "Intel(R) Xeon(R) Gold 6430", VendorID: "GenuineIntel", Sockets: 2, CoresPerSocket: 32, ThreadsPerCore: 2, MemoryGiB: 512,
-		Kernel: "5.15.0-151-generic", OS: "Ubuntu 22.04.5 LTS", DMI: map[string]string{"sys_vendor": "Dell Inc.", "product_name": "PowerEdge R760"},
-	})
+	h.Machine(server(2, processor{"Intel(R) Xeon(R) Gold 6430", 32, 2}, 512, ubuntu("22.04.5", "5.15.0-151"), "Dell Inc.", "PowerEdge R760"))
 	bmc := compose.Function{
 		Place: "pci0000:00/0000:00:1c.4/0000:08:00.0", IDs: "102b:0536 1028:0b22", Class: "030000", Revision: "04", Driver: "mgag200", NUMA: 0,
 	}
@@ -146,10 +140,7 @@ func flexHost() *compose.Host {
 func flexGuest() *compose.Host {
 	h := compose.New("A virtual machine with one virtual function of a Data Center GPU Flex 170, and the display that the hypervisor emulates.\n" + intelSources +
 		"\nNothing tells the guest how much of the card's memory is its own.")
-	h.Machine(compose.Machine{
-		Model: "Intel Xeon Processor (SapphireRapids)", VendorID: "GenuineIntel", Sockets: 1, CoresPerSocket: 8, ThreadsPerCore: 1, MemoryGiB: 32,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.3 LTS", DMI: map[string]string{"sys_vendor": "QEMU", "product_name": "Standard PC (Q35 + ICH9, 2009)"},
-	})
+	h.Machine(server(1, processor{"Intel Xeon Processor (SapphireRapids)", 8, 1}, 32, ubuntu("24.04.3", "6.8.0-60"), "QEMU", "Standard PC (Q35 + ICH9, 2009)"))
 	display := compose.Function{
 		Place: "pci0000:00/0000:00:01.0", IDs: "1234:1111 1af4:1100", Class: "030000", Revision: "02", Driver: "bochs-drm", NUMA: -1,
 	}

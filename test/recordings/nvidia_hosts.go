@@ -14,12 +14,7 @@ PCI ids, product names, memory and the format of nvidia-smi's output are those o
 func h100Host() *compose.Host {
 	h := compose.New("A host with 8 NVIDIA H100 80GB HBM3 on 4 NVSwitches and two sockets.\n" + nvidiaSources + h100Network)
 	addH100Network(h)
-	h.Machine(compose.Machine{
-		Model: "Intel(R) Xeon(R) Platinum 8480C", VendorID: "GenuineIntel",
-		Sockets: 2, CoresPerSocket: 56, ThreadsPerCore: 2, MemoryGiB: 2048,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS",
-		DMI: map[string]string{"sys_vendor": "NVIDIA", "product_name": "DGXH100"},
-	})
+	h.Machine(server(2, xeon8480C, 2048, ubuntu("24.04.2", "6.8.0-60"), "NVIDIA", "DGXH100"))
 	for i := range 4 {
 		bridge := fmt.Sprintf("pci0000:00/0000:00:1c.%d", i)
 		h.PCI(compose.Bridge(bridge, "8086:1bb8 8086:0000", "8.0 GT/s PCIe x2", 0), compose.Function{
@@ -52,12 +47,7 @@ func h100Host() *compose.Host {
 // l40sHost has 4 GPUs on PCIe root ports, 2 to a socket, and no links between them.
 func l40sHost() *compose.Host {
 	h := compose.New("A host with 4 NVIDIA L40S on PCIe and two sockets.\n" + nvidiaSources)
-	h.Machine(compose.Machine{
-		Model: "AMD EPYC 9354 32-Core Processor", VendorID: "AuthenticAMD",
-		Sockets: 2, CoresPerSocket: 32, ThreadsPerCore: 2, MemoryGiB: 768,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS",
-		DMI: map[string]string{"sys_vendor": "Supermicro", "product_name": "AS -4125GS-TNRT"},
-	})
+	h.Machine(server(2, epyc9354, 768, ubuntu("24.04.2", "6.8.0-60"), "Supermicro", "AS -4125GS-TNRT"))
 	host := nvidiaHost{Driver: "595.80", CUDA: "13.2"}
 	for i, bus := range []int{0x01, 0x41, 0x81, 0xc1} {
 		numa := i / 2

@@ -21,12 +21,7 @@ of this generation are reached through network devices and not on PCI is from me
 
 func b200Host() *compose.Host {
 	h := compose.New(b200Readme)
-	h.Machine(compose.Machine{
-		Model: "INTEL(R) XEON(R) PLATINUM 8570", VendorID: "GenuineIntel",
-		Sockets: 2, CoresPerSocket: 56, ThreadsPerCore: 2, MemoryGiB: 2048,
-		Kernel: "6.8.0-1028-nvidia", OS: "Ubuntu 24.04.2 LTS",
-		DMI: map[string]string{"sys_vendor": "NVIDIA", "product_name": "DGX B200"},
-	})
+	h.Machine(server(2, processor{"INTEL(R) XEON(R) PLATINUM 8570", 56, 2}, 2048, system{"6.8.0-1028-nvidia", "Ubuntu 24.04.2 LTS"}, "NVIDIA", "DGX B200"))
 	host := nvidiaHost{Driver: "580.105.08", CUDA: "13.0", Links: 18, LinkRate: "53.125"}
 	for i, bus := range []int{0x8f, 0x90, 0x96, 0x97, 0xc4, 0xc5, 0xcb, 0xcc} {
 		first := bus - i%2
@@ -72,12 +67,7 @@ and bridges are made up or from memory.`
 
 func rtxPRO6000Host() *compose.Host {
 	h := compose.New(rtxPRO6000Readme)
-	h.Machine(compose.Machine{
-		Model: "AMD EPYC 9575F 64-Core Processor", VendorID: "AuthenticAMD",
-		Sockets: 2, CoresPerSocket: 64, ThreadsPerCore: 2, MemoryGiB: 1536,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS",
-		DMI: map[string]string{"sys_vendor": "Supermicro", "product_name": "AS -5126GS-TNRT2"},
-	})
+	h.Machine(server(2, processor{"AMD EPYC 9575F 64-Core Processor", 64, 2}, 1536, ubuntu("24.04.2", "6.8.0-60"), "Supermicro", "AS -5126GS-TNRT2"))
 	host := nvidiaHost{Driver: "580.105.08", CUDA: "13.0"}
 	for i := range 8 {
 		socket := i / 4

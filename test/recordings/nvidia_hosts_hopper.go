@@ -14,12 +14,7 @@ func init() {
 }
 
 func hopperMachine() compose.Machine {
-	return compose.Machine{
-		Model: "Intel(R) Xeon(R) Platinum 8480C", VendorID: "GenuineIntel",
-		Sockets: 2, CoresPerSocket: 56, ThreadsPerCore: 2, MemoryGiB: 2048,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS",
-		DMI: map[string]string{"sys_vendor": "Supermicro", "product_name": "SYS-821GE-TNHR"},
-	}
+	return server(2, xeon8480C, 2048, ubuntu("24.04.2", "6.8.0-60"), "Supermicro", "SYS-821GE-TNHR")
 }
 
 const h200Readme = `
@@ -49,12 +44,7 @@ MIG user guide. The address is the capture's; UUIDs and the minors of the capabi
 
 func h100MIGHost() *compose.Host {
 	h := compose.New(h100MIGReadme)
-	h.Machine(compose.Machine{
-		Model: "Intel(R) Xeon(R) Platinum 8480+", VendorID: "GenuineIntel",
-		Sockets: 1, CoresPerSocket: 13, ThreadsPerCore: 2, MemoryGiB: 225,
-		Kernel: "5.15.0-185-generic", OS: "Ubuntu 22.04.5 LTS",
-		DMI: map[string]string{"sys_vendor": "QEMU", "product_name": "Standard PC (Q35 + ICH9, 2009)"},
-	})
+	h.Machine(server(1, processor{"Intel(R) Xeon(R) Platinum 8480+", 13, 2}, 225, ubuntu("22.04.5", "5.15.0-185"), "QEMU", "Standard PC (Q35 + ICH9, 2009)"))
 	gpu := h100SXM.at(0x16, 0, "pci0000:00/0000:00:09.0", -1)
 	gpu.Fabric = false
 	for i := range 7 {

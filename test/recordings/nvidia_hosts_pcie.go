@@ -38,12 +38,7 @@ and memory are the product's. Addresses, the subsystem's id, VBIOS, UUIDs and br
 
 func rtx4090Host() *compose.Host {
 	h := compose.New(rtx4090Readme)
-	h.Machine(compose.Machine{
-		Model: "AMD Ryzen 9 7950X 16-Core Processor", VendorID: "AuthenticAMD",
-		Sockets: 1, CoresPerSocket: 16, ThreadsPerCore: 2, MemoryGiB: 64,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS",
-		DMI: map[string]string{"sys_vendor": "ASUS", "product_name": "System Product Name"},
-	})
+	h.Machine(server(1, ryzen7950X, 64, ubuntu("24.04.2", "6.8.0-60"), "ASUS", "System Product Name"))
 	host := nvidiaHost{Driver: "575.64.05", CUDA: "12.9"}
 	for i := range 2 {
 		place := fmt.Sprintf("pci0000:00/0000:00:01.%d/0000:%02x:00.0", i+1, i+1)
@@ -74,12 +69,7 @@ from memory.`
 
 func mixedHost() *compose.Host {
 	h := compose.New(mixedReadme)
-	h.Machine(compose.Machine{
-		Model: "AMD EPYC 7443 24-Core Processor", VendorID: "AuthenticAMD",
-		Sockets: 2, CoresPerSocket: 24, ThreadsPerCore: 2, MemoryGiB: 256,
-		Kernel: "5.15.0-141-generic", OS: "Ubuntu 22.04.5 LTS",
-		DMI: map[string]string{"sys_vendor": "GIGABYTE", "product_name": "G292-Z20-00"},
-	})
+	h.Machine(server(2, processor{"AMD EPYC 7443 24-Core Processor", 24, 2}, 256, ubuntu("22.04.5", "5.15.0-141"), "GIGABYTE", "G292-Z20-00"))
 	host := nvidiaHost{Driver: "550.163.01", CUDA: "12.4"}
 	for i, bus := range []int{0x21, 0x41, 0xa1, 0xc1} {
 		product := []nvidiaProduct{l4, a10}[i%2]

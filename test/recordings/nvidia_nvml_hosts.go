@@ -7,12 +7,7 @@ import (
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
-var sapphireRapids = compose.Machine{
-	Model: "Intel(R) Xeon(R) Platinum 8480C", VendorID: "GenuineIntel",
-	Sockets: 2, CoresPerSocket: 56, ThreadsPerCore: 2, MemoryGiB: 2048,
-	Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS",
-	DMI: map[string]string{"sys_vendor": "NVIDIA", "product_name": "DGXH100"},
-}
+var sapphireRapids = server(2, xeon8480C, 2048, ubuntu("24.04.2", "6.8.0-60"), "NVIDIA", "DGXH100")
 
 func h100Function(bus, numa int) compose.Function {
 	root := bus - 1
@@ -102,11 +97,7 @@ func nvmlMIGHost() *compose.Host {
 // nvmlA6000Host has two cards with a bridge between them, whose library is too old to tell a recovery action.
 func nvmlA6000Host() *compose.Host {
 	h := compose.New("A workstation with 2 NVIDIA RTX A6000 and an NVLink bridge between them, reported by an NVML of driver 535.\n" + nvmlSources)
-	h.Machine(compose.Machine{
-		Model: "AMD Ryzen Threadripper PRO 5975WX 32-Cores", VendorID: "AuthenticAMD",
-		Sockets: 1, CoresPerSocket: 32, ThreadsPerCore: 2, MemoryGiB: 256, Kernel: "5.15.0-119-generic", OS: "Ubuntu 22.04.4 LTS",
-		DMI: map[string]string{"sys_vendor": "LENOVO", "product_name": "30E0CTO1WW"},
-	})
+	h.Machine(server(1, processor{"AMD Ryzen Threadripper PRO 5975WX 32-Cores", 32, 2}, 256, ubuntu("22.04.4", "5.15.0-119"), "LENOVO", "30E0CTO1WW"))
 	host := nvmlHost{driver: "535.183.01", cuda: "12.2"}
 	for i, bus := range []int{0x41, 0x61} {
 		function := compose.Function{
@@ -128,11 +119,7 @@ func nvmlA6000Host() *compose.Host {
 // nvmlLostHost has four cards of which one has fallen off the bus.
 func nvmlLostHost() *compose.Host {
 	h := compose.New("A host with 4 NVIDIA L40S, reported by NVML, of which the third is lost.\n" + nvmlSources)
-	h.Machine(compose.Machine{
-		Model: "AMD EPYC 9354 32-Core Processor", VendorID: "AuthenticAMD",
-		Sockets: 2, CoresPerSocket: 32, ThreadsPerCore: 2, MemoryGiB: 768, Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS",
-		DMI: map[string]string{"sys_vendor": "Supermicro", "product_name": "AS -4125GS-TNRT"},
-	})
+	h.Machine(server(2, epyc9354, 768, ubuntu("24.04.2", "6.8.0-60"), "Supermicro", "AS -4125GS-TNRT"))
 	host := nvmlHost{driver: "580.105.08", cuda: "13.0"}
 	for i, bus := range []int{0x01, 0x41, 0x81, 0xc1} {
 		function := compose.Function{
