@@ -93,12 +93,7 @@ func (o oam) compose(machine compose.Machine) *compose.Host {
 }
 
 func turin(vendor, product string) compose.Machine {
-	return compose.Machine{
-		Model: "AMD EPYC 9575F 64-Core Processor", VendorID: "AuthenticAMD",
-		Sockets: 2, CoresPerSocket: 64, ThreadsPerCore: 2, MemoryGiB: 3072,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS",
-		DMI: map[string]string{"sys_vendor": vendor, "product_name": product},
-	}
+	return server(2, epyc9575F, 3072, ubuntu("24.04.2", "6.8.0-60"), vendor, product)
 }
 
 func mi308xHost() *compose.Host {

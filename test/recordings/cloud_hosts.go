@@ -24,7 +24,7 @@ func addCloudH100(h *compose.Host, host byte, numa func(i int) int, places []str
 			Index: i, MemoryMiB: 81559, ReservedMiB: 480, Fabric: true,
 		})
 	}
-	return finish(h, addNVIDIA(h, gpus))
+	return addNVIDIA(h, gpus)
 }
 
 func bySocket(i int) int { return i / 4 }

@@ -28,7 +28,7 @@ func rngdHost() *compose.Host {
 		}
 		h.PCI(f)
 		name := fmt.Sprint("npu", i)
-		addClassDevice(h, f, "rngd_mgmt", "rngd!"+name+"mgmt", "rngd/"+name+"mgmt", map[string]string{
+		addClassDevice(h, f.Folder(), "rngd_mgmt", "rngd!"+name+"mgmt", "rngd/"+name+"mgmt", map[string]string{
 			"busname": f.Address(), "dev": fmt.Sprint("235:", 32*i), "device_uuid": fmt.Sprintf("C0413086-0708-4606-8000-%012X", i), "device_sn": fmt.Sprintf("RNG2604010%04dQ", i),
 			"fw_version": "2026.3.0, 2d3f72a", "version": "2026.3.1, e28c5c0", "device_state": "1", "heartbeat": "1",
 		})
@@ -65,7 +65,7 @@ func warboyHost() *compose.Host {
 		}
 		h.PCI(f)
 		name := fmt.Sprint("npu", i)
-		addClassDevice(h, f, "npu_mgmt", name+"_mgmt", name+"_mgmt", map[string]string{
+		addClassDevice(h, f.Folder(), "npu_mgmt", name+"_mgmt", name+"_mgmt", map[string]string{
 			"busname": f.Address(), "dev": fmt.Sprint("234:", i), "device_type": "Warboy", "platform_type": "FuriosaAI", "device_uuid": fmt.Sprintf("82540B87-1055-48C6-AAB1-C4CC84672C7%d", i),
 			"fw_version": "1.6.0, c1bebfd", "version": "1.9.2, 3004874", "alive": fmt.Sprint(1 - i),
 		})

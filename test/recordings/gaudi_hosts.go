@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/rankwright/rankwright/test/recordings/compose"
@@ -48,7 +47,7 @@ func addGaudi(h *compose.Host, b gaudiBoard, place func(i int) string) {
 			Extra: map[string]string{"module_id": fmt.Sprint(b.modules[i]), "status": status, "cpucp_ver": b.firmware, "parent_device": fmt.Sprintf("0000:%02x:00.0", bus)},
 		}
 		h.PCI(card)
-		habanaNode(h, card.Folder(), fmt.Sprint("accel", i))
+		addAccel(h, card.Folder(), i)
 		control := fmt.Sprint("accel_controlD", i)
 		h.File("/sys/devices/virtual/accel/"+control+"/uevent", "MAJOR=508\nDEVNAME=accel/"+control)
 		h.Link("/sys/class/accel/"+control, "../../devices/virtual/accel/"+control)
@@ -60,15 +59,6 @@ func addGaudi(h *compose.Host, b gaudiBoard, place func(i int) string) {
 	}
 	h.Command(lines.String(), "hl-smi", "-Q", "bus_id,module_id,uuid,name,memory.total,memory.used,temperature.aip,power.draw,utilization.aip",
 		"-f", "csv,noheader,nounits")
-}
-
-// habanaNode adds the entry of a device in the accel class, and its node.
-func habanaNode(h *compose.Host, folder, name string) {
-	entry := path.Join(folder, "accel", name)
-	h.File(entry+"/uevent", "MAJOR=261\nDEVNAME=accel/"+name+"\nDEVTYPE=accel_minor")
-	h.Link(entry+"/device", "../../../"+path.Base(folder))
-	h.Link("/sys/class/accel/"+name, "../.."+strings.TrimPrefix(entry, "/sys"))
-	h.Device("/dev/accel/" + name)
 }
 
 func gaudi2Host() *compose.Host {

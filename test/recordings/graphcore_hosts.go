@@ -62,5 +62,5 @@ no public source shows them.`)
 // addProcessor adds a function with a node of its own.
 func addProcessor(h *compose.Host, f compose.Function, class, node string) {
 	h.PCI(f)
-	addClassDevice(h, f, class, node, node, nil)
+	addClassDevice(h, f.Folder(), class, node, node, nil)
 }

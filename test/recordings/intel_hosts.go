@@ -22,14 +22,6 @@ drivers' files those of Documentation/ABI/testing/sysfs-driver-intel-i915-hwmon 
 captures of an Arc A380 and an Arc B580; what xpu-smi prints follows its user guide (intel/xpumanager,
 doc/smi_user_guide.md). PCI addresses, processors, firmware and UUIDs are made up.`
 
-// intelDesktop returns a machine with one processor of the model.
-func intelDesktop(model, kernel string, cores, memoryGiB int, dmi map[string]string) compose.Machine {
-	return compose.Machine{
-		Model: model, VendorID: "GenuineIntel", Sockets: 1, CoresPerSocket: cores, ThreadsPerCore: 1, MemoryGiB: memoryGiB,
-		Kernel: kernel, OS: "Ubuntu 24.04.3 LTS", DMI: dmi,
-	}
-}
-
 // intelMonitor are the files of a driver's monitor: i915 has one temperature, xe labels each.
 func intelMonitor(driver string, number, milliC int) map[string]string {
 	folder := fmt.Sprintf("hwmon/hwmon%d/", number)
@@ -68,7 +60,7 @@ func intelCard(h *compose.Host, bus int, f compose.Function, nodes ...string) {
 func a770Desktop() *compose.Host {
 	h := compose.New("A desktop with an Arc A770 of 16 GB and graphics in its Core i7, without Intel's tools.\n" + intelSources +
 		"\nThe size of the card follows from the window on its memory, which Resizable BAR makes as large.")
-	h.Machine(intelDesktop("13th Gen Intel(R) Core(TM) i7-13700K", "6.12.9-generic", 16, 64, map[string]string{"sys_vendor": "ASUS", "product_name": "System Product Name"}))
+	h.Machine(server(1, processor{"13th Gen Intel(R) Core(TM) i7-13700K", 16, 1}, 64, ubuntu("24.04.3", "6.12.9"), "ASUS", "System Product Name"))
 	graphics := compose.Function{
 		Place: "pci0000:00/0000:00:02.0", IDs: "8086:a780 1043:8882", Class: "038000", Revision: "04", Driver: "i915", NUMA: -1,
 	}
@@ -97,7 +89,7 @@ func b580Host() *compose.Host {
 	intelCard(h, 0x06, compose.Function{
 		IDs: "8086:e20b 8086:1100", Class: "030000", Revision: "00", Driver: "xe", NUMA: -1, Link: "16.0 GT/s PCIe x8", Extra: intelMonitor("xe", 2, 54_000),
 	}, "card1", "renderD129")
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 // xpuAnswer is what xpu-smi prints of cards of one product.
@@ -164,18 +156,18 @@ func intelLaptop(h *compose.Host, graphics, driver, npu string) *compose.Host {
 	}
 	h.PCI(gpu, unit)
 	addDRM(h, gpu.Folder(), "card1", "renderD128")
-	habanaNode(h, unit.Folder(), "accel0")
+	addAccel(h, unit.Folder(), 0)
 	return h
 }
 
 func meteorLake() *compose.Host {
 	h := compose.New("A laptop with a Core Ultra 7 155H (Meteor Lake): graphics and an NPU in the processor.\n" + intelSources)
-	h.Machine(intelDesktop("Intel(R) Core(TM) Ultra 7 155H", "6.8.0-60-generic", 16, 32, map[string]string{"sys_vendor": "LENOVO", "product_name": "21KCCTO1WW"}))
+	h.Machine(server(1, processor{"Intel(R) Core(TM) Ultra 7 155H", 16, 1}, 32, ubuntu("24.04.3", "6.8.0-60"), "LENOVO", "21KCCTO1WW"))
 	return intelLaptop(h, "8086:7d55 17aa:2234", "i915", "8086:7d1d 17aa:2234")
 }
 
 func lunarLake() *compose.Host {
 	h := compose.New("A laptop with a Core Ultra 7 258V (Lunar Lake): graphics by the driver xe and an NPU in the processor.\n" + intelSources)
-	h.Machine(intelDesktop("Intel(R) Core(TM) Ultra 7 258V", "6.14.0-15-generic", 8, 32, map[string]string{"sys_vendor": "LENOVO", "product_name": "21QHS00000"}))
+	h.Machine(server(1, processor{"Intel(R) Core(TM) Ultra 7 258V", 8, 1}, 32, ubuntu("24.04.3", "6.14.0-15"), "LENOVO", "21QHS00000"))
 	return intelLaptop(h, "8086:64a0 17aa:513b", "xe", "8086:643e 17aa:513b")
 }

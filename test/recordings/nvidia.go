@@ -65,10 +65,16 @@ func (g nvidiaGPU) CurrentMIG() string {
 	}
 }
 
-// addNVIDIA adds the GPUs to the bus, the driver's files, and what nvidia-smi prints of them.
-func addNVIDIA(h *compose.Host, n nvidiaHost) error {
+// addNVIDIA adds the GPUs to the bus, the driver's files, and what nvidia-smi prints of them, and returns the host.
+func addNVIDIA(h *compose.Host, n nvidiaHost) *compose.Host {
 	addNVIDIADriver(h, n)
-	return addNVIDIATool(h, n)
+	report, err := n.report()
+	h.Keep(err)
+	h.Command(report, "nvidia-smi", "-q", "-x")
+	h.Command(n.list(), "nvidia-smi", "-L")
+	h.Command(n.topology(), "nvidia-smi", "topo", "-m")
+	h.Command(n.nvlinks(), "nvidia-smi", "nvlink", "-s")
+	return h
 }
 
 // addNVIDIADriver adds what the kernel shows of the GPUs.
@@ -83,19 +89,6 @@ func addNVIDIADriver(h *compose.Host, n nvidiaHost) {
 			g.Product, 200+g.Index, g.UUID, g.VBIOS, g.Address(), g.Index))
 		addCapabilities(h, g)
 	}
-}
-
-// addNVIDIATool adds what nvidia-smi prints.
-func addNVIDIATool(h *compose.Host, n nvidiaHost) error {
-	report, err := n.report()
-	if err != nil {
-		return err
-	}
-	h.Command(report, "nvidia-smi", "-q", "-x")
-	h.Command(n.list(), "nvidia-smi", "-L")
-	h.Command(n.topology(), "nvidia-smi", "topo", "-m")
-	h.Command(n.nvlinks(), "nvidia-smi", "nvlink", "-s")
-	return nil
 }
 
 // report is what `nvidia-smi -q -x` prints.

@@ -41,7 +41,7 @@ func h100Host() *compose.Host {
 			Index: i, MemoryMiB: 81559, ReservedMiB: 480, Fabric: true,
 		})
 	}
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 // l40sHost has 4 GPUs on PCIe root ports, 2 to a socket, and no links between them.
@@ -66,10 +66,5 @@ func l40sHost() *compose.Host {
 			Index: i, MemoryMiB: 46068, ReservedMiB: 609,
 		})
 	}
-	return finish(h, addNVIDIA(h, host))
-}
-
-func finish(h *compose.Host, err error) *compose.Host {
-	h.Keep(err)
-	return h
+	return addNVIDIA(h, host)
 }

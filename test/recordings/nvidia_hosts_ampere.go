@@ -40,7 +40,7 @@ func dgxA100Host() *compose.Host {
 		host.GPUs = append(host.GPUs, a100.at(0x12, i, place, numa[i]))
 	}
 	withBridges(h, "1000:c010 1000:a064", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 // addNVSwitches adds NVSwitches on consecutive buses behind a port, each with the device node of its driver.
@@ -70,7 +70,7 @@ func a100BridgeHost() *compose.Host {
 		host.GPUs = append(host.GPUs, a100PCIe.at(0x13, i, rootPort(bus), i/2))
 	}
 	withBridges(h, "1022:1483 1022:1453", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 const a100MIGReadme = `
@@ -102,7 +102,7 @@ func a100MIGHost() *compose.Host {
 	}
 	host.GPUs[2].MIG = []nvidiaMIG{{Profile: "7g.40gb", Instance: 0, MiB: 40448}}
 	withBridges(h, "1022:1483 1022:1453", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 // fourGPUMesh joins each of four A100 to each other by four links.

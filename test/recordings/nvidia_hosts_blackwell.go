@@ -30,7 +30,7 @@ func b200Host() *compose.Host {
 		host.GPUs = append(host.GPUs, b200.at(0x19, i, place, i/4))
 	}
 	withBridges(h, "1000:c030 1000:1004", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 const gb200Readme = `
@@ -55,7 +55,7 @@ func gb200Host() *compose.Host {
 		host.GPUs = append(host.GPUs, gpu)
 	}
 	withBridges(h, "10de:22b1 10de:0000", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 const rtxPRO6000Readme = `
@@ -67,7 +67,7 @@ and bridges are made up or from memory.`
 
 func rtxPRO6000Host() *compose.Host {
 	h := compose.New(rtxPRO6000Readme)
-	h.Machine(server(2, processor{"AMD EPYC 9575F 64-Core Processor", 64, 2}, 1536, ubuntu("24.04.2", "6.8.0-60"), "Supermicro", "AS -5126GS-TNRT2"))
+	h.Machine(server(2, epyc9575F, 1536, ubuntu("24.04.2", "6.8.0-60"), "Supermicro", "AS -5126GS-TNRT2"))
 	host := nvidiaHost{Driver: "580.105.08", CUDA: "13.0"}
 	for i := range 8 {
 		socket := i / 4
@@ -77,5 +77,5 @@ func rtxPRO6000Host() *compose.Host {
 		host.GPUs = append(host.GPUs, rtxPRO6000.at(0x1b, i, place, socket))
 	}
 	withBridges(h, "1000:c030 1000:1004", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }

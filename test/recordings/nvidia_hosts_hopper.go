@@ -33,7 +33,7 @@ func h200Host() *compose.Host {
 		host.GPUs = append(host.GPUs, h200.at(0x15, i, place, i/4))
 	}
 	withBridges(h, "1000:c030 1000:1004", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 const h100MIGReadme = `
@@ -50,7 +50,7 @@ func h100MIGHost() *compose.Host {
 	for i := range 7 {
 		gpu.MIG = append(gpu.MIG, nvidiaMIG{Profile: "1g.10gb", Instance: 7 + i, MiB: 9984})
 	}
-	return finish(h, addNVIDIA(h, nvidiaHost{Driver: "590.48.01", CUDA: "13.1", GPUs: []nvidiaGPU{gpu}}))
+	return addNVIDIA(h, nvidiaHost{Driver: "590.48.01", CUDA: "13.1", GPUs: []nvidiaGPU{gpu}})
 }
 
 const gh200Readme = `
@@ -68,7 +68,7 @@ func gh200Host() *compose.Host {
 	}, compose.NeoverseV2)
 	gpu := gh200.at(0x17, 0, "pci0009:00/0009:00:00.0/0009:01:00.0", 0)
 	withBridges(h, "10de:22b1 10de:0000", []nvidiaGPU{gpu})
-	return finish(h, addNVIDIA(h, nvidiaHost{Driver: "580.105.08", CUDA: "13.0", GPUs: []nvidiaGPU{gpu}}))
+	return addNVIDIA(h, nvidiaHost{Driver: "580.105.08", CUDA: "13.0", GPUs: []nvidiaGPU{gpu}})
 }
 
 const h100QuadReadme = `
@@ -96,5 +96,5 @@ func h100QuadHost() *compose.Host {
 		host.GPUs = append(host.GPUs, gpu)
 	}
 	withBridges(h, "1022:14ab 1022:1453", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }

@@ -26,7 +26,7 @@ func l4Host() *compose.Host {
 	for i := range 8 {
 		host.GPUs = append(host.GPUs, l4.at(0x21, i, fmt.Sprintf("pci0000:00/0000:00:%02x.0", 3+i), i/4))
 	}
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 const rtx4090Readme = `
@@ -58,7 +58,7 @@ func rtx4090Host() *compose.Host {
 	addDRM(h, host.GPUs[0].Folder(), "card0", "renderD128")
 	addDRM(h, host.GPUs[1].Folder(), "card1", "renderD129")
 	addDRM(h, graphics.Folder(), "card2", "renderD130")
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 const mixedReadme = `
@@ -76,5 +76,5 @@ func mixedHost() *compose.Host {
 		host.GPUs = append(host.GPUs, product.at(0x23, i, rootPort(bus), i/2))
 	}
 	withBridges(h, "1022:1483 1022:1453", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }

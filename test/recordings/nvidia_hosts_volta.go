@@ -37,7 +37,7 @@ func dgx1Host() *compose.Host {
 		host.GPUs = append(host.GPUs, v100.at(0x11, i, place, i/4))
 	}
 	withBridges(h, "10b5:9797 10b5:9797", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 const t4Readme = `
@@ -54,7 +54,7 @@ func t4Host() *compose.Host {
 	for i := range 4 {
 		host.GPUs = append(host.GPUs, t4.at(0x20, i, fmt.Sprintf("pci0000:00/0000:00:%02x.0", 4+i), -1))
 	}
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 // gcpMachine is a virtual machine of Google Compute Engine, two threads a core.

@@ -74,7 +74,7 @@ func addTenstorrent(h *compose.Host, cards []tenstorrentCard) {
 		if card.asic != "" {
 			files["tt_asic_id"] = card.asic
 		}
-		addClassDevice(h, f, "tenstorrent", fmt.Sprint("tenstorrent!", i), fmt.Sprint("tenstorrent/", i), files)
+		addClassDevice(h, f.Folder(), "tenstorrent", fmt.Sprint("tenstorrent!", i), fmt.Sprint("tenstorrent/", i), files)
 		h.Files(fmt.Sprint(f.Folder(), "/hwmon/hwmon", 2+i), map[string]string{
 			"name": "tenstorrent", "temp1_input": fmt.Sprint(41250 + 1000*i), "power1_input": fmt.Sprint((12 + i) * 1000000),
 		})
