@@ -55,10 +55,7 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 		{&d.Health.Message, backend.MaxMessage},
 	})
 	d.Service, d.ClaimAttribute = nil, nil // no host knows who serves its devices
-	d.Paths = d.Paths[:min(len(d.Paths), backend.MaxPaths)]
-	for i := range d.Paths {
-		d.Paths[i] = host.Clip(d.Paths[i], 256)
-	}
+	d.Paths = clipped(d.Paths[:min(len(d.Paths), backend.MaxPaths)], 256)
 	d.ComputeUnits = max(d.ComputeUnits, 0)
 	d.Index, d.NUMANode = backend.Natural(d.Index), backend.Natural(d.NUMANode)
 	if m := d.Memory; m != nil {

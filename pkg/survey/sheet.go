@@ -33,7 +33,7 @@ type Check struct {
 func (s *Survey) Sheet() []Check {
 	first := &s.Views[0]
 	checks := []Check{
-		ask("These are the accelerators of the machine, none is missing and none too many", cmp.Or(products(first), "no accelerator")),
+		ask("These are the accelerators of the machine, none is missing and none too many", cmp.Or(first.Status.Summary.Products, "no accelerator")),
 		ask("Each has the memory that the vendor's tool reports (nvidia-smi, amd-smi, …)", memories(first)),
 		ask("They are connected like this", links(first)),
 		ask("These are the ports of the machine", ports(first)),
@@ -61,8 +61,6 @@ func told(passed bool, expected, found string) Check {
 	}
 	return Check{Failed, expected, found}
 }
-
-func products(v *View) string { return v.Status.Summary.Products }
 
 // memories are the sizes, in MiB, with the number of devices and where the number comes from.
 func memories(v *View) string {

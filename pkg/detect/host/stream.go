@@ -2,6 +2,7 @@ package host
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,11 +41,8 @@ func (c *liveCommands) Stream(ctx context.Context, tell func(line []byte) error,
 	if told != nil {
 		cancel() // it has ended, or nobody listens
 	}
-	err = cmd.Wait()
-	if err == nil {
-		err = errors.New("it ended")
-	}
-	return CommandError(argv, errors.Join(told, err, said.err()))
+	ended := cmp.Or(cmd.Wait(), errors.New("it ended"))
+	return CommandError(argv, errors.Join(told, ended, said.err()))
 }
 
 // tellLines calls tell with every line of a text until one is too long or tell fails.
