@@ -2,6 +2,7 @@ package backend
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -65,10 +66,8 @@ const ReasonNodeMissing = "DeviceNodeMissing"
 
 // HealthUnder returns the DriverHealth of a device that only some drivers can run work on; Unknown under any other driver.
 func HealthUnder(device v1alpha1.Device, load string, drivers ...string) v1alpha1.DeviceHealth {
-	for _, driver := range append(drivers, "") {
-		if device.Driver == driver {
-			return DriverHealth(device.Driver, device.Paths, load)
-		}
+	if device.Driver == "" || slices.Contains(drivers, device.Driver) {
+		return DriverHealth(device.Driver, device.Paths, load)
 	}
 	return Unknown(ReasonOtherDriver, "the device is bound to "+device.Driver+", not to "+strings.Join(drivers, " or ")+": it may be a virtual machine's")
 }

@@ -52,8 +52,5 @@ func AtMost(value *int64, bound int64) *int64 {
 
 // Percent returns the value; nil where it is not between 0 and 100.
 func Percent(value int64) *int64 {
-	if value < 0 || value > 100 {
-		return nil
-	}
-	return &value
+	return AtMost(&value, 100)
 }

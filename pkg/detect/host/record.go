@@ -16,12 +16,12 @@ func Record(h *Host) (*Host, *Recording) {
 	recorded := &Host{Files: r}
 	if h.Commands != nil {
 		r.recording.AllowCommands()
-		recorded.Commands = recordedTools{r}
+		recorded.Commands = r
 	}
 	return recorded, r.recording
 }
 
-// recorder is Files that keeps what it read. What cannot be kept (a name that changed its kind meanwhile) is left out.
+// recorder is Files and Commands that keep what they gave. What cannot be kept (a name that changed its kind meanwhile) is left out.
 type recorder struct {
 	files    Files
 	commands Commands
@@ -138,12 +138,9 @@ func causeOf(err error) error {
 	return recalledError(rootCause(err).Error())
 }
 
-// recordedTools is Commands that keeps what it ran.
-type recordedTools struct{ recorder *recorder }
-
-// Run implements Commands.
-func (t recordedTools) Run(ctx context.Context, argv ...string) (CommandResult, error) {
-	result, err := t.recorder.commands.Run(ctx, argv...)
+// Run implements Commands, and keeps what the tool printed.
+func (r *recorder) Run(ctx context.Context, argv ...string) (CommandResult, error) {
+	result, err := r.commands.Run(ctx, argv...)
 	if errors.Is(err, ErrNoCommand) {
 		return result, err
 	}
@@ -151,9 +148,9 @@ func (t recordedTools) Run(ctx context.Context, argv ...string) (CommandResult, 
 	if err != nil {
 		line = recordedCommand{Argv: argv, Error: commandCause(err)}
 	}
-	t.recorder.mu.Lock()
-	defer t.recorder.mu.Unlock()
-	_ = t.recorder.recording.addCommand(line) // the first run stands
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_ = r.recording.addCommand(line) // the first run stands
 	return result, err
 }
 
