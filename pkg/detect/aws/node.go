@@ -51,7 +51,7 @@ func readNeuronNodes(files host.Files) ([]*neuronNode, error) {
 }
 
 func (n *neuronNode) read(files host.Files) error {
-	if name := sysfs.DeviceNode(files, n.folder); name != "" && host.Exists(files, name) {
+	if name := sysfs.DeviceNode(files, n.folder); name != "" {
 		n.path = name
 	}
 	n.function, _ = files.RealPath(path.Join(n.folder, "device"))

@@ -68,7 +68,7 @@ func (s SoC) nodes(files host.Files) (map[string][]sysfs.Member, error) {
 
 func (s SoC) sharedPaths(files host.Files) []string {
 	for _, folder := range s.Shared {
-		if node := sysfs.DeviceNode(files, folder); node != "" && host.Exists(files, node) {
+		if node := sysfs.DeviceNode(files, folder); node != "" {
 			return []string{node}
 		}
 	}

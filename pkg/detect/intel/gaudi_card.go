@@ -69,7 +69,7 @@ func gaudiMembers(files host.Files) (map[string]gaudiMember, error) {
 			folder := path.Join(class, kind.work+digits)
 			member := gaudiMember{folder: folder, index: &index}
 			for _, name := range []string{kind.work + digits, kind.control + digits} {
-				if node := sysfs.DeviceNode(files, path.Join(class, name)); node != "" && host.Exists(files, node) {
+				if node := sysfs.DeviceNode(files, path.Join(class, name)); node != "" {
 					member.paths = append(member.paths, node)
 				}
 			}

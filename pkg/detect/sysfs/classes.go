@@ -40,23 +40,23 @@ func MembersBy(files host.Files, class string, place func(member string) (string
 		if !ok {
 			continue
 		}
-		member := Member{Name: name}
-		if node := DeviceNode(files, own); node != "" && host.Exists(files, node) {
-			member.path = node
-		}
-		members[at] = append(members[at], member)
+		members[at] = append(members[at], Member{Name: name, path: DeviceNode(files, own)})
 	}
 	return members, nil
 }
 
-// DeviceNode returns the device node that the kernel names for a folder of a device in sysfs; empty where it names none.
+// DeviceNode returns the device node that the kernel names for a folder of a device in sysfs; empty where it names none, or the node
+// is not there.
 func DeviceNode(files host.Files, folder string) string {
 	uevent, _, _ := host.ReadText(files, path.Join(folder, "uevent"))
 	name := strings.TrimPrefix(ParseUevent(uevent)["DEVNAME"], "/")
 	if name == "" || path.Clean("/"+name) != "/"+name {
 		return ""
 	}
-	return path.Join("/dev", strings.TrimPrefix(name, "dev/"))
+	if node := path.Join("/dev", strings.TrimPrefix(name, "dev/")); host.Exists(files, node) {
+		return node
+	}
+	return ""
 }
 
 // NodePaths returns the device nodes of members of a class.
@@ -95,7 +95,7 @@ func OwnNodes(files host.Files, folder string) ([]string, error) {
 			continue // a file
 		}
 		for _, member := range members[:min(len(members), maxChildren)] {
-			if node := DeviceNode(files, path.Join(folder, name, member)); node != "" && host.Exists(files, node) {
+			if node := DeviceNode(files, path.Join(folder, name, member)); node != "" {
 				nodes = append(nodes, node)
 			}
 		}
