@@ -53,21 +53,16 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 func parsePod(name, note string) (Pod, error) {
 	head, output, _ := strings.Cut(note, "\n\n")
 	pod := Pod{Name: name, Output: output}
+	var expected string
+	fields := map[string]*string{"asked": &pod.Asked, "expected": &expected, "phase": &pod.Phase, "reason": &pod.Reason}
 	for key, value := range host.Pairs(head, ":") {
-		switch key {
-		case "asked":
-			pod.Asked = value
-		case "expected":
-			number, err := strconv.Atoi(value)
-			if err != nil {
-				return Pod{}, fmt.Errorf("expected: %q is no number of devices", value)
-			}
-			pod.Expected = number
-		case "phase":
-			pod.Phase = value
-		case "reason":
-			pod.Reason = value
+		if field, ok := fields[key]; ok {
+			*field = value
 		}
+	}
+	var err error
+	if pod.Expected, err = strconv.Atoi(expected); err != nil {
+		return Pod{}, fmt.Errorf("expected: %q is no number of devices", expected)
 	}
 	return pod, nil
 }
