@@ -133,15 +133,7 @@ Unique ids, the hive's id, gpu_ids and the identifiers of the virtual bus are ma
 
 func mi300xGuest() *compose.Host {
 	h := compose.New(mi300xGuestReadme)
-	h.Machine(compose.Machine{
-		Model: "Intel(R) Xeon(R) Platinum 8480C", VendorID: "GenuineIntel",
-		Sockets: 2, CoresPerSocket: 48, ThreadsPerCore: 1, MemoryGiB: 1850,
-		Kernel: "6.8.0-1027-azure", OS: "Ubuntu 22.04.5 LTS",
-		DMI: map[string]string{
-			"sys_vendor": "Microsoft Corporation", "product_name": "Virtual Machine",
-			"chassis_asset_tag": "7783-7084-3265-9085-8269-3286-77",
-		},
-	})
+	h.Machine(azureMachine(1850, "6.8.0-1027-azure"))
 	host := amdHost{Driver: "6.10.5", Sockets: 2, CPUCores: 48, CPULink: overPCIe5, XGMIMBps: rateXGMI3, XGMI: fullMesh(1)}
 	for i := range 8 {
 		domain := fmt.Sprintf("%04x", 0x11+0x10*i)

@@ -147,7 +147,8 @@ func (c *liveCommands) run(ctx context.Context, tool program, args []string) (Co
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	tooLarge := func() { cancel(ErrTooLarge) }
-	stdout, stderr := cappedBuffer{full: tooLarge}, cappedBuffer{full: tooLarge}
+	stdout := cappedBuffer{limit: MaxOutputSize, full: tooLarge}
+	stderr := cappedBuffer{limit: MaxOutputSize, full: tooLarge}
 
 	cmd := c.command(ctx, tool, args)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -213,18 +214,20 @@ func (e *commandFailure) Error() string { return strings.Join(e.argv, " ") + ": 
 // Unwrap gives the cause.
 func (e *commandFailure) Unwrap() error { return e.cause }
 
-// cappedBuffer keeps what is written up to MaxOutputSize, then calls full and refuses the rest.
+// cappedBuffer keeps what is written up to a limit. What is too much is dropped or, where there is full, refused after calling it.
 type cappedBuffer struct {
-	data bytes.Buffer
-	full func()
+	data  bytes.Buffer
+	limit int
+	full  func()
 }
 
 func (b *cappedBuffer) Write(p []byte) (int, error) {
-	if b.data.Len()+len(p) > MaxOutputSize {
+	kept, _ := b.data.Write(p[:min(len(p), b.limit-b.data.Len())])
+	if kept < len(p) && b.full != nil {
 		b.full()
-		return 0, ErrTooLarge
+		return kept, ErrTooLarge
 	}
-	return b.data.Write(p)
+	return len(p), nil
 }
 
 // text is what was written, made valid UTF-8: a recording holds text, and a replay must give the same bytes.

@@ -32,7 +32,7 @@ func (c *liveCommands) Stream(ctx context.Context, tell func(line []byte) error,
 	if err != nil {
 		return CommandError(argv, err)
 	}
-	said := &lastWords{}
+	said := &cappedBuffer{limit: maxLastWords}
 	cmd.Stderr = said
 	if err := cmd.Start(); err != nil {
 		return CommandError(argv, err)
@@ -42,7 +42,10 @@ func (c *liveCommands) Stream(ctx context.Context, tell func(line []byte) error,
 		cancel() // it has ended, or nobody listens
 	}
 	ended := cmp.Or(cmd.Wait(), errors.New("it ended"))
-	return CommandError(argv, errors.Join(told, ended, said.err()))
+	if said.data.Len() > 0 {
+		ended = errors.Join(ended, errors.New(words.Cut(said.data.String(), maxLastWords)))
+	}
+	return CommandError(argv, errors.Join(told, ended))
 }
 
 // tellLines calls tell with every line of a text until one is too long or tell fails.
@@ -55,20 +58,4 @@ func tellLines(text io.Reader, tell func(line []byte) error) error {
 		}
 	}
 	return lines.Err()
-}
-
-// lastWords keeps the first bytes of what a tool says on its error output.
-type lastWords struct{ said []byte }
-
-// Write implements io.Writer; what is too much is dropped.
-func (w *lastWords) Write(p []byte) (int, error) {
-	w.said = append(w.said, p[:min(len(p), maxLastWords-len(w.said))]...)
-	return len(p), nil
-}
-
-func (w *lastWords) err() error {
-	if len(w.said) == 0 {
-		return nil
-	}
-	return errors.New(words.Cut(string(w.said), maxLastWords))
 }
