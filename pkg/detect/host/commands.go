@@ -191,7 +191,7 @@ func (c *liveCommands) wait(ctx context.Context, cmd *exec.Cmd) (ended bool, err
 	}
 	c.stuck.Store(cmd.Path, true)
 	go func() {
-		<-done
+		_ = <-done // how it ended is of no use to anybody
 		c.stuck.Delete(cmd.Path)
 	}()
 	return false, nil

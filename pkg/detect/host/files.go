@@ -6,12 +6,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 )
 
 // LiveFiles is the file tree of this machine below a folder: `/`, or where a container mounted its host's. No link leads
 // out of it, not even one that is changed while it is followed.
-func LiveFiles(root string) Files { return treeFiles{openTree(root)} }
+func LiveFiles(root string) Files { return treeFiles{openTree(filepath.Clean(root))} }
 
 // fileTree is a file tree, of this machine or of a recording. Names are absolute inside it.
 type fileTree interface {

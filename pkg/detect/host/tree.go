@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// openTree opens the tree below a folder, in the way of this system that is both safe and fast.
+// openTree opens the tree below a folder, in the way of this system that is both safe and fast; of `/` it is the whole tree.
 func openTree(folder string) liveTree {
-	if filepath.Clean(folder) == "/" {
+	if folder == "/" {
 		return liveTree{systemTree{}}
 	}
 	root, err := os.OpenRoot(folder)

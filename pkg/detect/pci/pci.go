@@ -147,7 +147,8 @@ func (f *Function) readIDs(files host.Files) error {
 	}
 	vendor, device, _ = strings.Cut(uevent["PCI_SUBSYS_ID"], ":")
 	for _, a := range []attribute{
-		{"subsystem_vendor", vendor, 4, &f.SubsystemVendorID}, {"subsystem_device", device, 4, &f.SubsystemDeviceID},
+		{"subsystem_vendor", vendor, 4, &f.SubsystemVendorID},
+		{"subsystem_device", device, 4, &f.SubsystemDeviceID},
 		{"revision", "", 2, &f.Revision},
 	} {
 		_, _ = a.read(files, f.Path) // without it the product may stay ambiguous, no more
