@@ -20,11 +20,10 @@ const (
 func (r *gpuReader) readErrors() {
 	r.gpu.ECC = r.readECC()
 	if pending := r.number("nvmlDeviceGetRetiredPagesPendingStatus", r.pendingPages); pending != nil {
-		waits := *pending != 0
-		r.gpu.RetiredPagesPending = &waits
+		r.gpu.RetiredPagesPending = new(*pending != 0)
 	}
 	var correctable, uncorrectable, pending, failed uint32
-	if r.remappedRows != nil && r.ok("nvmlDeviceGetRemappedRows", r.remappedRows(r.handle, &correctable, &uncorrectable, &pending, &failed)) {
+	if r.ok("nvmlDeviceGetRemappedRows", r.remappedRows(r.handle, &correctable, &uncorrectable, &pending, &failed)) {
 		r.gpu.RemappedRows = &report.RemappedRows{
 			Correctable: int64(correctable), Uncorrectable: int64(uncorrectable), Pending: pending != 0, Failed: failed != 0,
 		}
@@ -36,7 +35,7 @@ func (r *gpuReader) readErrors() {
 
 func (r *gpuReader) readECC() *report.ECC {
 	var current, pending uint32
-	if r.eccMode == nil || !r.ok("nvmlDeviceGetEccMode", r.eccMode(r.handle, &current, &pending)) {
+	if !r.ok("nvmlDeviceGetEccMode", r.eccMode(r.handle, &current, &pending)) {
 		return nil
 	}
 	ecc := &report.ECC{Enabled: current != 0}
@@ -46,27 +45,22 @@ func (r *gpuReader) readECC() *report.ECC {
 	ecc.VolatileUncorrectable = r.eccCount(volatileECC)
 	ecc.AggregateUncorrectable = r.eccCount(aggregateECC)
 	status := sramErrors{Version: structVersion[sramErrors](1)}
-	if r.sramErrors != nil && r.ok("nvmlDeviceGetSramEccErrorStatus", r.sramErrors(r.handle, &status)) {
-		exceeded := status.ThresholdExceeded != 0
-		ecc.SRAMThresholdExceeded = &exceeded
+	if r.ok("nvmlDeviceGetSramEccErrorStatus", r.sramErrors(r.handle, &status)) {
+		ecc.SRAMThresholdExceeded = new(status.ThresholdExceeded != 0)
 	}
 	return ecc
 }
 
 func (r *gpuReader) eccCount(counter uint32) *int64 {
 	var count uint64
-	if r.eccErrors == nil || !r.ok("nvmlDeviceGetTotalEccErrors", r.eccErrors(r.handle, uncorrected, counter, &count)) {
+	if !r.ok("nvmlDeviceGetTotalEccErrors", r.eccErrors(r.handle, uncorrected, counter, &count)) {
 		return nil
 	}
-	value := int64(min(count, 1<<62))
-	return &value
+	return new(int64(min(count, 1<<62)))
 }
 
 // field asks for a numeric field; ok is false where it is not supported.
 func (r *gpuReader) field(id, scope uint32) (int64, bool) {
-	if r.fields == nil {
-		return 0, false
-	}
 	value := fieldValue{FieldID: id, ScopeID: scope}
 	if !r.ok("nvmlDeviceGetFieldValues", r.fields(r.handle, 1, &value)) || value.Return != codeSuccess {
 		return 0, false

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/rankwright/rankwright/internal/nvml/report"
@@ -55,7 +57,7 @@ func Events(ctx context.Context, libraryName string, patience time.Duration, tel
 
 // register asks for the events of every GPU that has any, and returns the GPUs' addresses by their handles.
 func (l *Library) register() (eventSet, map[device]string, error) {
-	if l.eventSetCreate == nil || l.eventsSupported == nil || l.eventsRegister == nil || l.eventSetWait == nil {
+	if slices.ContainsFunc(l.Missing, func(symbol string) bool { return strings.Contains(symbol, "Event") }) {
 		return 0, nil, errors.New("the library has no events: the driver is too old")
 	}
 	var set eventSet
@@ -88,8 +90,7 @@ func newEvent(data eventData, addresses map[device]string) report.Event {
 		event.Type = fmt.Sprintf("0x%x", data.Type)
 	}
 	if data.Type == eventXID {
-		xid := int64(data.Data)
-		event.XID = &xid
+		event.XID = new(int64(data.Data))
 	}
 	event.GPUInstance, event.ComputeInstance = instance(data.GPUInstance), instance(data.ComputeInstance)
 	return event
@@ -99,8 +100,7 @@ func instance(id uint32) *int32 {
 	if id == noInstance {
 		return nil
 	}
-	value := int32(id)
-	return &value
+	return new(int32(id))
 }
 
 func failure(call string, result code) error {

@@ -7,7 +7,7 @@ import (
 )
 
 // functions are the entry points that are used, as nvml.h declares them, with their symbols. Those that are required are in every
-// library that is NVML at all; another one that is missing in the library is nil.
+// library that is NVML at all; another one that is missing in the library says so by its code when it is called.
 type functions struct {
 	initialize func() code `nvml:"nvmlInit_v2,required"`
 
@@ -63,12 +63,18 @@ func (f *functions) bind(find func(symbol string, into any) error) (missing []st
 	fields := reflect.ValueOf(f).Elem()
 	for i := range fields.NumField() {
 		symbol, required, _ := strings.Cut(fields.Type().Field(i).Tag.Get("nvml"), ",")
-		into := reflect.NewAt(fields.Field(i).Type(), unsafe.Pointer(fields.Field(i).UnsafeAddr())).Interface()
-		if err := find(symbol, into); err != nil && required != "" {
+		into := reflect.NewAt(fields.Field(i).Type(), unsafe.Pointer(fields.Field(i).UnsafeAddr()))
+		if err := find(symbol, into.Interface()); err != nil && required != "" {
 			return nil, err
 		} else if err != nil {
 			missing = append(missing, symbol)
+			into.Elem().Set(reflect.MakeFunc(fields.Field(i).Type(), absent))
 		}
 	}
 	return missing, nil
+}
+
+// absent answers for every function that the library does not have.
+func absent([]reflect.Value) []reflect.Value {
+	return []reflect.Value{reflect.ValueOf(codeFunctionMissing)}
 }

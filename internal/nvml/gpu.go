@@ -7,11 +7,11 @@ import (
 	"github.com/rankwright/rankwright/internal/nvml/report"
 )
 
-// gpuReader asks for one GPU and keeps what fails.
+// gpuReader asks for one GPU, or a MIG device of it, and keeps what fails.
 type gpuReader struct {
 	*Library
 	handle device
-	gpu    report.GPU
+	gpu    *report.GPU
 }
 
 // read fills the GPU in. The address is set already.
@@ -20,14 +20,13 @@ func (r *gpuReader) read() {
 	r.gpu.Name = r.text("nvmlDeviceGetName", r.name)
 	r.gpu.VBIOS = r.text("nvmlDeviceGetVbiosVersion", r.vbios)
 	if minor := r.number("nvmlDeviceGetMinorNumber", r.minor); minor != nil {
-		value := int32(*minor)
-		r.gpu.Minor = &value
+		r.gpu.Minor = new(int32(*minor))
 	}
 	if generation := r.number("nvmlDeviceGetArchitecture", r.architecture); generation != nil {
 		r.gpu.Architecture = architectures[*generation]
 	}
 	r.gpu.ComputeCapability = r.readCapability()
-	r.gpu.Memory = r.readMemory(r.handle)
+	r.gpu.Memory = r.readMemory()
 	r.readSensors()
 	r.readErrors()
 	r.gpu.NVLinks = r.readLinks()
@@ -67,15 +66,8 @@ func fault(call string, result code) report.Fault {
 }
 
 func (r *gpuReader) text(call string, get func(device, *byte, uint32) code) string {
-	return r.textOf(r.handle, call, get)
-}
-
-func (r *gpuReader) textOf(handle device, call string, get func(device, *byte, uint32) code) string {
-	if get == nil {
-		return ""
-	}
 	var buffer [textSize]byte
-	if !r.ok(call, get(handle, &buffer[0], textSize)) {
+	if !r.ok(call, get(r.handle, &buffer[0], textSize)) {
 		return ""
 	}
 	return cString(buffer[:])
@@ -88,21 +80,16 @@ func cString(buffer []byte) string {
 }
 
 func (r *gpuReader) number(call string, get func(device, *uint32) code) *int64 {
-	return r.numberOf(r.handle, call, get)
-}
-
-func (r *gpuReader) numberOf(handle device, call string, get func(device, *uint32) code) *int64 {
 	var value uint32
-	if get == nil || !r.ok(call, get(handle, &value)) {
+	if !r.ok(call, get(r.handle, &value)) {
 		return nil
 	}
-	number := int64(value)
-	return &number
+	return new(int64(value))
 }
 
 func (r *gpuReader) readCapability() string {
 	var major, minor int32
-	if r.capability == nil || !r.ok("nvmlDeviceGetCudaComputeCapability", r.capability(r.handle, &major, &minor)) {
+	if !r.ok("nvmlDeviceGetCudaComputeCapability", r.capability(r.handle, &major, &minor)) {
 		return ""
 	}
 	return fmt.Sprintf("%d.%d", major, minor)
@@ -111,14 +98,14 @@ func (r *gpuReader) readCapability() string {
 // readMemory asks for the memory of a GPU or a MIG device. Only the second version tells what the driver reserves from
 // what processes use. What is used is what is neither free nor reserved: nvml.h and libraries do not agree whether its
 // used memory includes the reserved one.
-func (r *gpuReader) readMemory(handle device) *report.Memory {
+func (r *gpuReader) readMemory() *report.Memory {
 	info := memory2{Version: structVersion[memory2](2)}
-	if r.memory2 != nil && r.ok("nvmlDeviceGetMemoryInfo_v2", r.memory2(handle, &info)) {
+	if r.ok("nvmlDeviceGetMemoryInfo_v2", r.memory2(r.handle, &info)) {
 		total, reserved, free := mib(info.Total), mib(info.Reserved), mib(info.Free)
 		return &report.Memory{TotalMiB: total, UsedMiB: max(0, total-reserved-free), ReservedMiB: &reserved}
 	}
 	var old memory
-	if r.memory != nil && r.ok("nvmlDeviceGetMemoryInfo", r.memory(handle, &old)) {
+	if r.ok("nvmlDeviceGetMemoryInfo", r.memory(r.handle, &old)) {
 		return &report.Memory{TotalMiB: mib(old.Total), UsedMiB: mib(old.Used)}
 	}
 	return nil
@@ -127,23 +114,14 @@ func (r *gpuReader) readMemory(handle device) *report.Memory {
 func mib(bytes uint64) int64 { return int64(bytes >> 20) }
 
 func (r *gpuReader) readSensors() {
-	r.gpu.TemperatureC = r.number("nvmlDeviceGetTemperature", r.dieTemperature())
+	const dieSensor = 0 // NVML_TEMPERATURE_GPU, which every GPU has
+	r.gpu.TemperatureC = r.number("nvmlDeviceGetTemperature", func(d device, celsius *uint32) code { return r.temperature(d, dieSensor, celsius) })
 	r.gpu.PowerMilliW = r.number("nvmlDeviceGetPowerUsage", r.power)
 	var rates utilization
-	if r.utilization != nil && r.ok("nvmlDeviceGetUtilizationRates", r.utilization(r.handle, &rates)) {
-		percent := int64(rates.GPU)
-		r.gpu.UtilizationPercent = &percent
+	if r.ok("nvmlDeviceGetUtilizationRates", r.utilization(r.handle, &rates)) {
+		r.gpu.UtilizationPercent = new(int64(rates.GPU))
 	}
 	if mode := r.number("nvmlDeviceGetPersistenceMode", r.persistence); mode != nil {
-		on := *mode != 0
-		r.gpu.PersistenceMode = &on
+		r.gpu.PersistenceMode = new(*mode != 0)
 	}
-}
-
-// dieTemperature is the sensor that every GPU has (NVML_TEMPERATURE_GPU).
-func (r *gpuReader) dieTemperature() func(device, *uint32) code {
-	if r.temperature == nil {
-		return nil
-	}
-	return func(d device, celsius *uint32) code { return r.temperature(d, 0, celsius) }
 }

@@ -17,9 +17,6 @@ var remotes = map[int64]report.Remote{0: report.RemoteGPU, 1: report.RemoteCPU, 
 
 // readLinks lists the links that the GPU has, active or not.
 func (r *gpuReader) readLinks() []report.NVLink {
-	if r.linkState == nil {
-		return nil
-	}
 	var links []report.NVLink
 	for index := range uint32(maxLinks) {
 		var active uint32
@@ -45,9 +42,6 @@ func (r *gpuReader) readLinks() []report.NVLink {
 // describe asks what an active link leads to.
 func (r *gpuReader) describe(link *report.NVLink, index uint32) {
 	ofLink := func(get func(device, uint32, *uint32) code) func(device, *uint32) code {
-		if get == nil {
-			return nil
-		}
 		return func(d device, value *uint32) code { return get(d, index, value) }
 	}
 	if version := r.number("nvmlDeviceGetNvLinkVersion", ofLink(r.linkVersion)); version != nil {
@@ -60,7 +54,7 @@ func (r *gpuReader) describe(link *report.NVLink, index uint32) {
 		}
 	}
 	var pci pciInfo
-	if r.linkRemotePCI != nil && r.ok("nvmlDeviceGetNvLinkRemotePciInfo_v2", r.linkRemotePCI(r.handle, index, &pci)) {
+	if r.ok("nvmlDeviceGetNvLinkRemotePciInfo_v2", r.linkRemotePCI(r.handle, index, &pci)) {
 		link.RemotePCI, _ = report.Address(cString(pci.BusID[:]))
 	}
 	for _, id := range []uint32{fieldLinkSpeed, fieldLinkSpeedCommon} {
@@ -79,35 +73,33 @@ var fabricStates = map[uint8]report.FabricState{
 // readFabric asks by the newest version of the struct that the library takes.
 func (r *gpuReader) readFabric() *report.Fabric {
 	newest := fabricInfo3{fabricInfo2: fabricInfo2{Version: structVersion[fabricInfo3](3)}}
-	if r.fabric3 != nil && r.ok("nvmlDeviceGetGpuFabricInfoV", r.fabric3(r.handle, &newest)) {
-		fabric := newFabric(newest.ClusterUUID, newest.Status, newest.CliqueID, newest.State)
+	if r.ok("nvmlDeviceGetGpuFabricInfoV", r.fabric3(r.handle, &newest)) {
+		fabric := newFabric(newest.fabricInfo)
 		if newest.HealthSummary != 0 {
-			unhealthy := newest.HealthSummary == 2 // NVML_GPU_FABRIC_HEALTH_SUMMARY_UNHEALTHY
-			fabric.Unhealthy = &unhealthy
+			fabric.Unhealthy = new(newest.HealthSummary == 2) // NVML_GPU_FABRIC_HEALTH_SUMMARY_UNHEALTHY
 		}
 		return fabric
 	}
 	second := fabricInfo2{Version: structVersion[fabricInfo2](2)}
-	if r.fabric2 != nil && r.ok("nvmlDeviceGetGpuFabricInfoV", r.fabric2(r.handle, &second)) {
-		return newFabric(second.ClusterUUID, second.Status, second.CliqueID, second.State)
+	if r.ok("nvmlDeviceGetGpuFabricInfoV", r.fabric2(r.handle, &second)) {
+		return newFabric(second.fabricInfo)
 	}
 	var first fabricInfo
-	if r.fabric != nil && r.ok("nvmlDeviceGetGpuFabricInfo", r.fabric(r.handle, &first)) {
-		return newFabric(first.ClusterUUID, first.Status, first.CliqueID, first.State)
+	if r.ok("nvmlDeviceGetGpuFabricInfo", r.fabric(r.handle, &first)) {
+		return newFabric(first)
 	}
 	return nil
 }
 
 // newFabric is nil where the GPU has no fabric, or one in a state that is not known.
-func newFabric(cluster [16]byte, status, clique uint32, state uint8) *report.Fabric {
-	known, ok := fabricStates[state]
+func newFabric(info fabricInfo) *report.Fabric {
+	known, ok := fabricStates[info.State]
 	if !ok || known == report.FabricNotSupported {
 		return nil
 	}
 	fabric := &report.Fabric{State: known}
 	if known == report.FabricCompleted {
-		id := int64(clique)
-		fabric.Status, fabric.Clique, fabric.ClusterUUID = int64(status), &id, formatUUID(cluster)
+		fabric.Status, fabric.Clique, fabric.ClusterUUID = int64(info.Status), new(int64(info.CliqueID)), formatUUID(info.ClusterUUID)
 	}
 	return fabric
 }

@@ -11,12 +11,12 @@ import (
 // readMIG asks for the GPU's MIG devices; nil where the product has no MIG.
 func (r *gpuReader) readMIG() *report.MIG {
 	var current, pending uint32
-	if r.migMode == nil || !r.ok("nvmlDeviceGetMigMode", r.migMode(r.handle, &current, &pending)) {
+	if !r.ok("nvmlDeviceGetMigMode", r.migMode(r.handle, &current, &pending)) {
 		return nil
 	}
 	mig := &report.MIG{Enabled: current != 0, Pending: pending != 0}
 	count := r.number("nvmlDeviceGetMaxMigDeviceCount", r.migCount)
-	if !mig.Enabled || count == nil || r.migByIndex == nil {
+	if !mig.Enabled || count == nil {
 		return mig
 	}
 	for index := range uint32(min(*count, report.MaxMIGDevices)) {
@@ -24,7 +24,8 @@ func (r *gpuReader) readMIG() *report.MIG {
 		if !r.ok("nvmlDeviceGetMigDeviceHandleByIndex", r.migByIndex(r.handle, index, &handle)) {
 			continue // the numbers have gaps
 		}
-		if instance, ok := r.readMIGDevice(handle); ok {
+		part := gpuReader{r.Library, handle, r.gpu}
+		if instance, ok := part.readMIGDevice(); ok {
 			mig.Devices = append(mig.Devices, instance)
 		}
 	}
@@ -32,27 +33,25 @@ func (r *gpuReader) readMIG() *report.MIG {
 }
 
 // readMIGDevice reads a MIG device; false where its GPU and compute instances are not known, by which it is named.
-func (r *gpuReader) readMIGDevice(handle device) (report.MIGDevice, bool) {
-	gpu := r.numberOf(handle, "nvmlDeviceGetGpuInstanceId", r.gpuInstance)
-	compute := r.numberOf(handle, "nvmlDeviceGetComputeInstanceId", r.computeInstance)
+func (r *gpuReader) readMIGDevice() (report.MIGDevice, bool) {
+	gpu := r.number("nvmlDeviceGetGpuInstanceId", r.gpuInstance)
+	compute := r.number("nvmlDeviceGetComputeInstanceId", r.computeInstance)
 	if gpu == nil || compute == nil {
 		return report.MIGDevice{}, false
 	}
 	return report.MIGDevice{
 		GPUInstance: int32(*gpu), ComputeInstance: int32(*compute),
-		UUID:    r.textOf(handle, "nvmlDeviceGetUUID", r.uuid),
-		Profile: r.migProfile(handle),
-		Memory:  r.readMemory(handle),
+		UUID: r.text("nvmlDeviceGetUUID", r.uuid), Profile: r.migProfile(), Memory: r.readMemory(),
 	}, true
 }
 
 // migProfile is in the device's name (`NVIDIA H100 80GB HBM3 MIG 3g.40gb`), or follows from its share of the GPU.
-func (r *gpuReader) migProfile(handle device) string {
-	if _, profile, found := strings.Cut(r.textOf(handle, "nvmlDeviceGetName", r.name), " MIG "); found {
+func (r *gpuReader) migProfile() string {
+	if _, profile, found := strings.Cut(r.text("nvmlDeviceGetName", r.name), " MIG "); found {
 		return strings.TrimSpace(profile)
 	}
 	var share attributes
-	if r.attributes == nil || r.gpu.Memory == nil || !r.ok("nvmlDeviceGetAttributes_v2", r.attributes(handle, &share)) {
+	if r.gpu.Memory == nil || !r.ok("nvmlDeviceGetAttributes_v2", r.attributes(r.handle, &share)) {
 		return ""
 	}
 	return profileName(share, r.gpu.Memory.TotalMiB)

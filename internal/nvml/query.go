@@ -2,6 +2,7 @@ package nvml
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,16 +34,15 @@ func Query(options QueryOptions) report.Host {
 	}
 	host := report.Host{Library: library.Name, Missing: library.Missing}
 	if result := library.initialize(); result != codeSuccess {
-		failed := fault("nvmlInit_v2", result)
-		host.Problem = &report.Problem{Kind: report.NoDriver, Message: failed.Call + ": " + failed.Text}
+		host.Problem = &report.Problem{Kind: report.NoDriver, Message: failure("nvmlInit_v2", result).Error()}
 		return host
 	}
 	var buffer [textSize]byte
-	if library.systemDriverVersion != nil && library.systemDriverVersion(&buffer[0], textSize) == codeSuccess {
+	if library.systemDriverVersion(&buffer[0], textSize) == codeSuccess {
 		host.DriverVersion = cString(buffer[:])
 	}
 	var version int32
-	if library.systemCUDAVersion != nil && library.systemCUDAVersion(&version) == codeSuccess {
+	if library.systemCUDAVersion(&version) == codeSuccess {
 		host.CUDAVersion = fmt.Sprintf("%d.%d", version/1000, version%1000/10)
 	}
 	readers, unaddressed := library.readers(options.Known)
@@ -71,13 +71,15 @@ func (l *Library) readers(known []string) (readers []*gpuReader, unaddressed []r
 		}
 	}
 	for _, address := range known {
-		if found[address] || l.byBusID == nil || len(readers) >= report.MaxGPUs {
+		if found[address] || len(readers) >= report.MaxGPUs {
 			continue
 		}
-		reader := &gpuReader{Library: l, gpu: report.GPU{PCI: address}}
-		if result := l.byBusID(address, &reader.handle); result == codeNotFound || result == codeInvalidArgument {
+		reader := &gpuReader{Library: l, gpu: &report.GPU{PCI: address}}
+		switch result := l.byBusID(address, &reader.handle); result {
+		case codeSuccess:
+		case codeNotFound, codeInvalidArgument, codeFunctionMissing:
 			continue
-		} else if result != codeSuccess {
+		default:
 			reader.gpu.Faults = []report.Fault{fault("nvmlDeviceGetHandleByPciBusId_v2", result)}
 			// What is known by its address now is not to be told as one of the unknown ones, too.
 			same := slices.IndexFunc(unaddressed, func(f report.Fault) bool { return f.Code == int64(result) })
@@ -92,10 +94,9 @@ func (l *Library) readers(known []string) (readers []*gpuReader, unaddressed []r
 }
 
 func (l *Library) open(index uint32) (*gpuReader, *report.Fault) {
-	reader := &gpuReader{Library: l}
+	reader := &gpuReader{Library: l, gpu: &report.GPU{}}
 	if result := l.byIndex(index, &reader.handle); result != codeSuccess {
-		failed := fault("nvmlDeviceGetHandleByIndex_v2", result)
-		return nil, &failed
+		return nil, new(fault("nvmlDeviceGetHandleByIndex_v2", result))
 	}
 	var info pciInfo
 	result := l.pci(reader.handle, &info)
@@ -104,8 +105,7 @@ func (l *Library) open(index uint32) (*gpuReader, *report.Fault) {
 		return reader, nil
 	}
 	if result != codeSuccess && result != codeNotSupported {
-		failed := fault("nvmlDeviceGetPciInfo_v3", result)
-		return nil, &failed
+		return nil, new(fault("nvmlDeviceGetPciInfo_v3", result))
 	}
 	// An integrated GPU need not be on a PCI bus: its UUID tells it then.
 	if reader.gpu.UUID = reader.text("nvmlDeviceGetUUID", l.uuid); reader.gpu.UUID == "" {
@@ -125,23 +125,19 @@ func readAll(readers []*gpuReader, patience time.Duration) []report.GPU {
 			if reader.handle != 0 {
 				reader.read()
 			}
-			answers[i] <- reader.gpu
+			answers[i] <- *reader.gpu
 		}()
 	}
-	late := time.NewTimer(patience)
-	defer late.Stop()
+	late, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
 	gpus := make([]report.GPU, len(readers))
-	expired := false
 	for i := range readers {
-		if !expired {
-			select {
-			case gpus[i] = <-answers[i]:
-				continue
-			case <-late.C:
-				expired = true
-			}
-		}
 		select {
+		case gpus[i] = <-answers[i]:
+			continue
+		case <-late.Done():
+		}
+		select { // it may have answered while another was waited for
 		case gpus[i] = <-answers[i]:
 		default:
 			gpus[i] = known[i]

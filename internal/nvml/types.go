@@ -86,12 +86,9 @@ type fabricInfo struct {
 
 // fabricInfo2 is nvmlGpuFabricInfo_v2_t.
 type fabricInfo2 struct {
-	Version     uint32
-	ClusterUUID [16]byte
-	Status      uint32
-	CliqueID    uint32
-	State       uint8
-	HealthMask  uint32
+	Version uint32
+	fabricInfo
+	HealthMask uint32
 }
 
 // fabricInfo3 is nvmlGpuFabricInfo_v3_t.

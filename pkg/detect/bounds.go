@@ -43,22 +43,13 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 	case d.Partition != nil && (d.Partition.Kind == "" || !validID.MatchString(string(d.Partition.Parent))):
 		return d, fmt.Errorf("%s is left out: partition %q of %q", d.ID, host.Clip(d.Partition.Kind, 32), host.Clip(string(d.Partition.Parent), 96))
 	}
-	clipAll([]bound{
-		{&d.Product, 256},
-		{&d.Architecture, 64},
-		{&d.ComputeCapability, 32},
-		{&d.UUID, 128},
-		{&d.Driver, 64},
-		{&d.DriverVersion, 64},
-		{&d.CUDAVersion, 32},
-		{&d.FirmwareVersion, 64},
-		{&d.Health.Message, backend.MaxMessage},
-	})
+	clip(32, &d.ComputeCapability, &d.CUDAVersion)
+	clip(64, &d.Architecture, &d.Driver, &d.DriverVersion, &d.FirmwareVersion)
+	clip(128, &d.UUID)
+	clip(256, &d.Product)
+	clip(backend.MaxMessage, &d.Health.Message)
 	d.Service, d.ClaimAttribute = nil, nil // no host knows who serves its devices
-	d.Paths = d.Paths[:min(len(d.Paths), backend.MaxPaths)]
-	for i := range d.Paths {
-		d.Paths[i] = host.Clip(d.Paths[i], 256)
-	}
+	d.Paths = clipped(d.Paths[:min(len(d.Paths), backend.MaxPaths)], 256)
 	d.ComputeUnits = max(d.ComputeUnits, 0)
 	d.Index, d.NUMANode = backend.Natural(d.Index), backend.Natural(d.NUMANode)
 	if m := d.Memory; m != nil {
@@ -73,7 +64,8 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 	boundPCI(d.PCI)
 	boundPerformance(d.Performance)
 	if p := d.Partition; p != nil {
-		clipAll([]bound{{&p.Kind, 32}, {&p.Profile, 64}})
+		clip(32, &p.Kind)
+		clip(64, &p.Profile)
 		p.Index = max(p.Index, 0)
 	}
 	if oneOf(d.Health.State, v1alpha1.Healthy, v1alpha1.Degraded, v1alpha1.Unhealthy, v1alpha1.Unknown) == "" {
@@ -100,17 +92,9 @@ func boundShared(m *v1alpha1.DeviceMemory) {
 // boundHost makes the host's facts fit the API.
 func boundHost(h v1alpha1.Host) v1alpha1.Host {
 	h = *h.DeepCopy()
-	clipAll([]bound{
-		{&h.CPU.Model, 128},
-		{&h.CPU.Architecture, 32},
-		{&h.Kernel, 128},
-		{&h.OS, 128},
-		{&h.Cloud, 32},
-		{&h.InstanceType, 64},
-		{&h.Region, 64},
-		{&h.Zone, 64},
-		{&h.Container, 32},
-	})
+	clip(32, &h.CPU.Architecture, &h.Cloud, &h.Container)
+	clip(64, &h.InstanceType, &h.Region, &h.Zone)
+	clip(128, &h.CPU.Model, &h.Kernel, &h.OS)
 	for _, n := range []*int32{&h.CPU.Sockets, &h.CPU.Cores, &h.CPU.Threads} {
 		*n = max(*n, 0)
 	}
@@ -168,7 +152,7 @@ func boundNICs(nics []v1alpha1.NIC) []v1alpha1.NIC {
 	var bounded []v1alpha1.NIC
 	for _, nic := range nics {
 		nic = *nic.DeepCopy()
-		clipAll([]bound{{&nic.Name, 64}, {&nic.Driver, 64}})
+		clip(64, &nic.Name, &nic.Driver)
 		nic.Interfaces = slices.DeleteFunc(nic.Interfaces, func(name string) bool { return len(name) > 32 })
 		nic.RoCEVersions = clipped(nic.RoCEVersions, 8)
 		nic.Interfaces = firstOfEach(nic.Interfaces, 16, itself)
@@ -187,7 +171,8 @@ func boundStorage(disks []v1alpha1.StorageDevice) []v1alpha1.StorageDevice {
 	var bounded []v1alpha1.StorageDevice
 	for _, disk := range disks {
 		disk = *disk.DeepCopy()
-		clipAll([]bound{{&disk.Name, 64}, {&disk.Model, 128}})
+		clip(64, &disk.Name)
+		clip(128, &disk.Model)
 		disk.NUMANode, disk.SizeMiB = backend.Natural(disk.NUMANode), max(disk.SizeMiB, 0)
 		disk.PCI = validPCI(disk.PCI)
 		if disk.Name != "" && slices.Contains(storageKinds, disk.Kind) {
@@ -206,13 +191,9 @@ func firstOfEach[T any, K cmp.Ordered](list []T, most int, key func(T) K) []T {
 	return list[:min(len(list), most)]
 }
 
-type bound struct {
-	text *string
-	max  int
-}
-
-func clipAll(bounds []bound) {
-	for _, b := range bounds {
-		*b.text = host.Clip(*b.text, b.max)
+// clip shortens texts to at most n bytes.
+func clip(n int, texts ...*string) {
+	for _, text := range texts {
+		*text = host.Clip(*text, n)
 	}
 }

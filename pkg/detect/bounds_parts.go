@@ -40,14 +40,9 @@ func boundPCI(p *v1alpha1.PCIDevice) {
 	if p == nil {
 		return
 	}
-	clipAll([]bound{
-		{&p.VendorID, 4},
-		{&p.DeviceID, 4},
-		{&p.SubsystemVendorID, 4},
-		{&p.SubsystemDeviceID, 4},
-		{&p.Revision, 2},
-		{&p.Root, 64},
-	})
+	clip(2, &p.Revision)
+	clip(4, &p.VendorID, &p.DeviceID, &p.SubsystemVendorID, &p.SubsystemDeviceID)
+	clip(64, &p.Root)
 	p.Bridges = clipped(p.Bridges[:min(len(p.Bridges), 16)], 16)
 	p.LinkMTps = max(p.LinkMTps, 0)
 	if p.LinkWidth < 0 || p.LinkWidth > 64 {
@@ -82,14 +77,16 @@ func boundPerformance(p *v1alpha1.DevicePerformance) {
 
 // boundDomain makes a domain fit the API, and says whether it can be listed at all.
 func boundDomain(d *v1alpha1.LinkDomain) bool {
-	clipAll([]bound{{&d.Name, 96}, {&d.Kind, 32}})
+	clip(32, &d.Kind)
+	clip(96, &d.Name)
 	d.DeviceMBps, d.PeerMBps = max(d.DeviceMBps, 0), max(d.PeerMBps, 0)
 	d.Generation, d.Links = max(d.Generation, 0), max(d.Links, 0)
 	if len(d.Shape) > 6 {
 		d.Shape = nil
 	}
 	if f := d.Fabric; f != nil {
-		clipAll([]bound{{&f.ClusterUUID, 128}, {&f.CliqueID, 64}})
+		clip(64, &f.CliqueID)
+		clip(128, &f.ClusterUUID)
 		if f.ClusterUUID == "" {
 			d.Fabric = nil
 		}

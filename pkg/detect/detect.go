@@ -3,6 +3,7 @@
 package detect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,10 +67,7 @@ func Detect(ctx context.Context, h *host.Host, options Options) Report {
 	if backends == nil {
 		backends = Backends()
 	}
-	deadline := options.Deadline
-	if deadline <= 0 {
-		deadline = DefaultDeadline
-	}
+	deadline := cmp.Or(options.Deadline, DefaultDeadline)
 	scan := h.Remembering()
 	now := options.Now
 	if now == nil {

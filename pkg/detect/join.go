@@ -14,8 +14,9 @@ import (
 // backends come last: they list what is left.
 func join(outcomes []outcome) Report {
 	outcomes = slices.Clone(outcomes)
+	rank := map[bool]int{true: 1} // by whether the backend is generic
 	slices.SortStableFunc(outcomes, func(a, b outcome) int {
-		return cmp.Or(rank(a)-rank(b), cmp.Compare(a.backend, b.backend))
+		return cmp.Or(rank[a.found.Generic]-rank[b.found.Generic], cmp.Compare(a.backend, b.backend))
 	})
 	report := Report{Readings: backend.Readings{}, Signs: map[v1alpha1.DeviceID]backend.Signs{}}
 	status := &report.Status
@@ -52,8 +53,7 @@ func join(outcomes []outcome) Report {
 		}
 		result.Devices = int32(len(devices))
 		result.Message = host.Clip(strings.Join(notes, "; "), backend.MaxMessage)
-		result.State = stateOf(result, o.found)
-		result.ErrorKind = degradedKind(result, o.found)
+		result.State, result.ErrorKind = stateOf(result, o.found)
 		status.Backends = append(status.Backends, result)
 	}
 	slices.SortStableFunc(report.Times, func(a, b BackendTime) int { return cmp.Compare(a.Backend, b.Backend) })
@@ -66,32 +66,17 @@ func join(outcomes []outcome) Report {
 	return report
 }
 
-// rank is 0 for the backends that know their devices and 1 for those that know any.
-func rank(o outcome) int {
-	if o.found.Generic {
-		return 1
-	}
-	return 0
-}
-
-func stateOf(result v1alpha1.BackendStatus, found backend.Found) v1alpha1.BackendState {
+// stateOf is the state of a backend that could look and, where it is Degraded, the kind of what it could not read. What is left out
+// of its devices is Other.
+func stateOf(result v1alpha1.BackendStatus, found backend.Found) (v1alpha1.BackendState, v1alpha1.ErrorKind) {
 	switch {
+	case result.Message != "" && found.Degraded != "" && slices.Contains(errorKinds, found.ErrorKind):
+		return v1alpha1.BackendDegraded, found.ErrorKind
 	case result.Message != "":
-		return v1alpha1.BackendDegraded
+		return v1alpha1.BackendDegraded, v1alpha1.ErrorOther
 	case result.Devices > 0 || found.Host != nil || len(found.NICs) > 0 || len(found.Storage) > 0:
-		return v1alpha1.BackendFound
+		return v1alpha1.BackendFound, ""
 	default:
-		return v1alpha1.BackendAbsent
+		return v1alpha1.BackendAbsent, ""
 	}
-}
-
-// degradedKind is the kind of what a backend could not read. What is left out of its devices is Other.
-func degradedKind(result v1alpha1.BackendStatus, found backend.Found) v1alpha1.ErrorKind {
-	if result.State != v1alpha1.BackendDegraded {
-		return ""
-	}
-	if slices.Contains(errorKinds, found.ErrorKind) && found.Degraded != "" {
-		return found.ErrorKind
-	}
-	return v1alpha1.ErrorOther
 }

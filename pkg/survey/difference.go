@@ -5,44 +5,39 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
-// Difference is something that a view finds differently from another, once for all things of which it is true.
-type Difference struct {
-	// View finds it differently from Than.
-	View, Than string
-	Kind       inventory.ChangeKind
-	// What is the kind of the things (Device, Link, NIC, Disk, Backend, Host), Names are their names.
-	What  string
-	Names []string
-	// Field is what differs, of the first of them from Old to New; empty where the things were added or removed.
-	Field, Old, New string
+// difference is something that a view finds differently from the fullest one, once for all things of which it is true.
+type difference struct {
+	kind inventory.ChangeKind
+	// what is the kind of the things (Device, Link, NIC, Disk, Backend, Host), names are their names.
+	what  string
+	names []string
+	// field is what differs, with the values of the first of them; empty where the things were added or removed.
+	field inventory.FieldChange
 }
 
 // differences returns what view shows differently from than, the fullest view.
-func differences(than, view *View) []Difference {
-	var found []Difference
-	add := func(d Difference, name string) {
-		same := slices.IndexFunc(found, func(f Difference) bool {
-			return f.Kind == d.Kind && f.What == d.What && f.Field == d.Field && (f.Old == d.Old && f.New == d.New || perDevice[d.Field])
-		})
-		if same < 0 {
-			found, same = append(found, d), len(found)
-		}
-		found[same].Names = append(found[same].Names, name)
-	}
-	for _, change := range inventory.Diff(&than.Status, &view.Status) {
-		d := Difference{View: view.Name, Than: than.Name, Kind: change.Kind, What: change.What}
+func differences(than, view *v1alpha1.AcceleratorInventoryStatus) []difference {
+	var found []difference
+	for _, change := range inventory.Diff(than, view) {
+		fields := change.Fields
 		if change.Kind != inventory.Changed {
-			add(d, change.Name)
+			fields = []inventory.FieldChange{{}}
 		}
-		for _, field := range change.Fields {
-			d.Field, d.Old, d.New = field.Field, field.Old, field.New
-			add(d, change.Name)
+		for _, field := range fields {
+			same := slices.IndexFunc(found, func(d difference) bool {
+				return d.kind == change.Kind && d.what == change.What && d.field.Field == field.Field && (d.field == field || perDevice[field.Field])
+			})
+			if same < 0 {
+				found, same = append(found, difference{kind: change.Kind, what: change.What, field: field}), len(found)
+			}
+			found[same].names = append(found[same].names, change.Name)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Difference) int { return cmp.Compare(a.What, b.What) })
+	slices.SortStableFunc(found, func(a, b difference) int { return cmp.Compare(a.what, b.what) })
 	return found
 }
 
@@ -50,17 +45,17 @@ func differences(than, view *View) []Difference {
 var perDevice = map[string]bool{"uuid": true, "index": true, "paths": true, "firmwareVersion": true}
 
 // String returns the difference as a line of the report.
-func (d Difference) String() string {
-	things := d.What + " " + d.Names[0]
-	if more := len(d.Names) - 1; more > 0 {
+func (d difference) String() string {
+	things := d.what + " " + d.names[0]
+	if more := len(d.names) - 1; more > 0 {
 		things += fmt.Sprintf(" and %d more", more)
 	}
-	switch d.Kind {
+	switch d.kind {
 	case inventory.Added:
 		return "+ " + things
 	case inventory.Removed:
 		return "- " + things
 	default:
-		return fmt.Sprintf("~ %s: %s: %s -> %s", things, d.Field, cmp.Or(d.Old, "nothing"), cmp.Or(d.New, "nothing"))
+		return fmt.Sprintf("~ %s: %s: %s -> %s", things, d.field.Field, cmp.Or(d.field.Old, "nothing"), cmp.Or(d.field.New, "nothing"))
 	}
 }

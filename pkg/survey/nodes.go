@@ -9,12 +9,12 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
-// Node is a device node.
-type Node struct {
-	Path string
-	Mode fs.FileMode
-	// Owner is nil where it is not known.
-	Owner *host.Owner
+// node is a device node.
+type node struct {
+	path string
+	mode fs.FileMode
+	// owner is nil where it is not known.
+	owner *host.Owner
 }
 
 // nodeFolders are where the nodes of accelerators and fabrics are.
@@ -27,8 +27,8 @@ var nodeFolders = []string{
 var nodeNames = regexp.MustCompile(`^(nvidia|nvhost|nvmap|nvgpu|kfd$|accel\d|neuron|davinci|hisi_hdc|devmm_svm|hailo|h1x|npu|ipu\d|groq|apusys|` +
 	`vertex\d|mali|dxg$|qaic|cambricon|iluvatar|mxcd|mxgvm|hygon|gdrdrv|knem|xpmem)`)
 
-func nodes(files host.Files) []Node {
-	var found []Node
+func nodes(files host.Files) []node {
+	var found []node
 	for _, folder := range nodeFolders {
 		names, err := files.ReadDir(folder)
 		if err != nil {
@@ -43,25 +43,25 @@ func nodes(files host.Files) []Node {
 			if err != nil || mode.IsDir() {
 				continue
 			}
-			node := Node{Path: place, Mode: mode}
+			one := node{path: place, mode: mode}
 			if owner, err := host.OwnerOf(files, place); err == nil {
-				node.Owner = &owner
+				one.owner = &owner
 			}
-			found = append(found, node)
+			found = append(found, one)
 		}
 	}
 	return found
 }
 
 // String returns a line such as `crw-rw---- 0:44 226:128 /dev/dri/renderD128`: mode, owner's UID and GID, device number, path.
-func (n Node) String() string {
+func (n node) String() string {
 	owner := "?:? ?:?"
-	if n.Owner != nil {
-		owner = fmt.Sprintf("%d:%d %d:%d", n.Owner.UID, n.Owner.GID, n.Owner.Major, n.Owner.Minor)
+	if n.owner != nil {
+		owner = fmt.Sprintf("%d:%d %d:%d", n.owner.UID, n.owner.GID, n.owner.Major, n.owner.Minor)
 	}
 	kind := "-"
-	if n.Mode&fs.ModeCharDevice != 0 {
+	if n.mode&fs.ModeCharDevice != 0 {
 		kind = "c"
 	}
-	return fmt.Sprintf("%s%s %s %s", kind, n.Mode.Perm().String()[1:], owner, n.Path)
+	return fmt.Sprintf("%s%s %s %s", kind, n.mode.Perm().String()[1:], owner, n.path)
 }

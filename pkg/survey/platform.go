@@ -6,32 +6,46 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
-// Platform is what a host has beside its devices that decides what is seen of them, and what containers get.
-type Platform struct {
-	// Functions are PCI functions with a link, and the bridges that lead to them, in order of their paths.
-	Functions []Function
-	// Nodes are device nodes of accelerators and fabrics.
-	Nodes []Node
-	// Configurations are the configuration files of container runtimes, without what is not about devices; Specifications are
+// platform is what a host has beside its devices that decides what is seen of them, and what containers get.
+type platform struct {
+	// functions are PCI functions with a link, and the bridges that lead to them, in order of their paths.
+	functions []function
+	// nodes are device nodes of accelerators and fabrics.
+	nodes []node
+	// configurations are the configuration files of container runtimes, without what is not about devices; specifications are
 	// CDI's files.
-	Configurations, Specifications []Text
-	// Facts are single settings.
-	Facts []Fact
+	configurations, specifications []file
+	// settings are files of one value, by what they say.
+	settings []file
 }
 
-// Text is a file.
-type Text struct{ Path, Content string }
-
-// Fact is a setting of the host, from a file.
-type Fact struct{ Name, Value string }
+// file is what a file says.
+type file struct{ name, content string }
 
 // readPlatform reads what there is; what cannot be read says so in its place.
-func readPlatform(files host.Files) Platform {
-	return Platform{
-		Functions: functions(files), Nodes: nodes(files),
-		Configurations: texts(files, configurations), Specifications: texts(files, specifications),
-		Facts: facts(files),
+func readPlatform(files host.Files) platform {
+	p := platform{
+		functions: functions(files), nodes: nodes(files),
+		configurations: texts(files, configurations), specifications: texts(files, specifications),
 	}
+	for _, s := range settings {
+		if value, ok := content(files, s.path); ok {
+			p.settings = append(p.settings, file{s.name, strings.TrimSpace(value)})
+		}
+	}
+	return p
+}
+
+// content is what a file holds, or why it cannot be read; ok is false where there is no such file.
+func content(files host.Files, name string) (content string, ok bool) {
+	if mode, err := files.Stat(name); err != nil || !mode.IsRegular() {
+		return "", false
+	}
+	data, err := files.ReadFile(name)
+	if err != nil {
+		return err.Error(), true
+	}
+	return string(data), true
 }
 
 // configurations are where container runtimes are configured: containerd, k3s and RKE2, k0s, MicroK8s, Talos' parts of
@@ -46,8 +60,8 @@ var configurations = []string{
 // specifications are the folders of CDI that container runtimes read by default (CDI specification).
 var specifications = []string{"/etc/cdi/", "/var/run/cdi/"}
 
-func texts(files host.Files, places []string) []Text {
-	var found []Text
+func texts(files host.Files, places []string) []file {
+	var found []file
 	for _, place := range places {
 		names := []string{place}
 		if folder, ok := strings.CutSuffix(place, "/"); ok {
@@ -58,15 +72,9 @@ func texts(files host.Files, places []string) []Text {
 			}
 		}
 		for _, name := range names {
-			if mode, err := files.Stat(name); err != nil || !mode.IsRegular() {
-				continue
+			if text, ok := content(files, name); ok {
+				found = append(found, file{name, text})
 			}
-			data, err := files.ReadFile(name)
-			content := string(data)
-			if err != nil {
-				content = err.Error()
-			}
-			found = append(found, Text{name, content})
 		}
 	}
 	return found
@@ -88,20 +96,4 @@ var settings = []struct{ name, path string }{
 	{"module xe", "/sys/module/xe/initstate"},
 	{"module i915", "/sys/module/i915/initstate"},
 	{"NVIDIA's parameters", "/proc/driver/nvidia/params"},
-}
-
-func facts(files host.Files) []Fact {
-	var found []Fact
-	for _, s := range settings {
-		if _, err := files.Stat(s.path); err != nil {
-			continue
-		}
-		data, err := files.ReadFile(s.path)
-		value := strings.TrimSpace(string(data))
-		if err != nil {
-			value = err.Error()
-		}
-		found = append(found, Fact{s.name, value})
-	}
-	return found
 }

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Pod is a pod that was to be given devices in one of the ways that a cluster has, and asked the vendor's own tool what it
@@ -22,8 +24,8 @@ type Pod struct {
 	Output string
 }
 
-// Vendor returns the vendor whose devices the pod was to get.
-func (p *Pod) Vendor() string {
+// vendor returns the vendor whose devices the pod was to get.
+func (p *Pod) vendor() string {
 	vendor, _, _ := strings.Cut(p.Name, "-")
 	return vendor
 }
@@ -51,34 +53,27 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 func parsePod(name, note string) (Pod, error) {
 	head, output, _ := strings.Cut(note, "\n\n")
 	pod := Pod{Name: name, Output: output}
-	for line := range strings.Lines(head) {
-		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
-		value = strings.TrimSpace(value)
-		switch key {
-		case "asked":
-			pod.Asked = value
-		case "expected":
-			number, err := strconv.Atoi(value)
-			if err != nil {
-				return Pod{}, fmt.Errorf("expected: %q is no number of devices", value)
-			}
-			pod.Expected = number
-		case "phase":
-			pod.Phase = value
-		case "reason":
-			pod.Reason = value
+	var expected string
+	fields := map[string]*string{"asked": &pod.Asked, "expected": &expected, "phase": &pod.Phase, "reason": &pod.Reason}
+	for key, value := range host.Pairs(head, ":") {
+		if field, ok := fields[key]; ok {
+			*field = value
 		}
+	}
+	var err error
+	if pod.Expected, err = strconv.Atoi(expected); err != nil {
+		return Pod{}, fmt.Errorf("expected: %q is no number of devices", expected)
 	}
 	return pod, nil
 }
 
-// counted is the line in which a pod says what it counted.
-var counted = regexp.MustCompile(`(?m)^devices=(\d+) memoryMiB=(\d+)\s*$`)
+// countLine is the line in which a pod says what it counted.
+var countLine = regexp.MustCompile(`(?m)^devices=(\d+) memoryMiB=(\d+)\s*$`)
 
-// Counted is how many devices the vendor's tool listed in the pod, and their memory together in MiB; ok is false where the
+// count is how many devices the vendor's tool listed in the pod, and their memory together in MiB; ok is false where the
 // pod did not say.
-func (p *Pod) Counted() (devices int, memoryMiB int64, ok bool) {
-	match := counted.FindStringSubmatch(p.Output)
+func (p *Pod) count() (devices int, memoryMiB int64, ok bool) {
+	match := countLine.FindStringSubmatch(p.Output)
 	if match == nil {
 		return 0, 0, false
 	}

@@ -32,12 +32,18 @@ func agents(files host.Files) []Process {
 		if _, err := strconv.ParseUint(pid, 10, 32); err != nil {
 			continue
 		}
-		name := strings.TrimSpace(text(files, path.Join("/proc", pid, "comm")))
-		if !slices.Contains(ours, name) || isSurvey(text(files, path.Join("/proc", pid, "cmdline"))) {
+		text := func(file string) string {
+			text, _, _ := host.ReadText(files, path.Join("/proc", pid, file))
+			return text
+		}
+		name, status := text("comm"), text("status")
+		if !slices.Contains(ours, name) || isSurvey(text("cmdline")) {
 			continue
 		}
-		status := text(files, path.Join("/proc", pid, "status"))
-		found = append(found, Process{Name: name, ResidentKiB: statusKiB(status, "VmRSS"), PeakKiB: statusKiB(status, "VmHWM")})
+		process := Process{Name: name}
+		process.ResidentKiB, _ = host.AmountKiB(status, "VmRSS")
+		process.PeakKiB, _ = host.AmountKiB(status, "VmHWM")
+		found = append(found, process)
 	}
 	return found
 }
@@ -46,24 +52,4 @@ func agents(files host.Files) []Process {
 func isSurvey(cmdline string) bool {
 	arguments := strings.Split(cmdline, "\x00")
 	return len(arguments) > 1 && arguments[1] == "verify"
-}
-
-// statusKiB is a line such as `VmRSS:	   41234 kB` of /proc/PID/status; 0 where there is none.
-func statusKiB(status, key string) int64 {
-	for line := range strings.Lines(status) {
-		if name, value, ok := strings.Cut(line, ":"); ok && name == key {
-			kib, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-			return kib
-		}
-	}
-	return 0
-}
-
-// text is a file's content; empty where it cannot be read.
-func text(files host.Files, name string) string {
-	data, err := files.ReadFile(name)
-	if err != nil {
-		return ""
-	}
-	return string(data)
 }

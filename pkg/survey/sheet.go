@@ -9,6 +9,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // Verdict is what is known of a check.
@@ -32,7 +33,7 @@ type Check struct {
 func (s *Survey) Sheet() []Check {
 	first := &s.Views[0]
 	checks := []Check{
-		ask("These are the accelerators of the machine, none is missing and none too many", cmp.Or(products(first), "no accelerator")),
+		ask("These are the accelerators of the machine, none is missing and none too many", cmp.Or(first.Status.Summary.Products, "no accelerator")),
 		ask("Each has the memory that the vendor's tool reports (nvidia-smi, amd-smi, …)", memories(first)),
 		ask("They are connected like this", links(first)),
 		ask("These are the ports of the machine", ports(first)),
@@ -61,22 +62,22 @@ func told(passed bool, expected, found string) Check {
 	return Check{Failed, expected, found}
 }
 
-func products(v *View) string { return v.Status.Summary.Products }
-
 // memories are the sizes, in MiB, with the number of devices and where the number comes from.
 func memories(v *View) string {
-	counts := map[string]int{}
-	for i := range v.Status.Devices {
-		size := "not known"
-		if m := v.Status.Devices[i].Memory; m != nil {
-			size = fmt.Sprintf("%d MiB (%s)", m.TotalMiB, m.Source)
+	return counted(v.Status.Devices, func(d *v1alpha1.Device) string {
+		if d.Memory == nil {
+			return "not known"
 		}
-		counts[size]++
-	}
-	return countsText(counts)
+		return fmt.Sprintf("%d MiB (%s)", d.Memory.TotalMiB, d.Memory.Source)
+	})
 }
 
-func countsText(counts map[string]int) string {
+// counted are the words for each of the things, with the number of those that have the same.
+func counted[T any](things []T, word func(*T) string) string {
+	counts := map[string]int{}
+	for i := range things {
+		counts[word(&things[i])]++
+	}
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		parts = append(parts, fmt.Sprintf("%dx %s", counts[name], name))
@@ -96,11 +97,7 @@ func links(v *View) string {
 }
 
 func ports(v *View) string {
-	counts := map[string]int{}
-	for _, nic := range v.Status.NICs {
-		counts[fmt.Sprintf("%s %d Gb/s", nic.Kind, nic.Gbps)]++
-	}
-	return countsText(counts)
+	return counted(v.Status.NICs, func(nic *v1alpha1.NIC) string { return fmt.Sprintf("%s %d Gb/s", nic.Kind, nic.Gbps) })
 }
 
 // fullWidth looks at widths alone: drivers lower the speed of an idle link.
@@ -113,9 +110,9 @@ func (s *Survey) fullWidth() Check {
 		}
 	}
 	var narrow []string
-	for _, f := range s.Platform.Functions {
-		if devices[f.Address] && width(f.Link) != width(f.Most) {
-			narrow = append(narrow, fmt.Sprintf("%s %s of %s", f.Address, width(f.Link), width(f.Most)))
+	for _, f := range s.platform.functions {
+		if devices[f.Address] && width(f.link) != width(f.most) {
+			narrow = append(narrow, fmt.Sprintf("%s %s of %s", f.Address, width(f.link), width(f.most)))
 		}
 	}
 	return told(len(narrow) == 0, expected, cmp.Or(strings.Join(narrow, ", "), "no link is narrower"))
@@ -125,28 +122,17 @@ func width(link string) string { return link[strings.LastIndex(link, " ")+1:] }
 
 func (s *Survey) sameDevices(v *View) Check {
 	expected := fmt.Sprintf("View %s lists the devices of view %s", v.Name, s.Views[0].Name)
-	here, there := ids(v), ids(&s.Views[0])
+	said := map[inventory.ChangeKind]string{inventory.Removed: "without ", inventory.Added: "also "}
 	var found []string
-	for id := range there {
-		if !here[id] {
-			found = append(found, "without "+string(id))
-		}
-	}
-	for id := range here {
-		if !there[id] {
-			found = append(found, "also "+string(id))
+	for _, d := range v.differences {
+		for _, id := range d.names {
+			if said[d.kind] != "" && d.what == "Device" {
+				found = append(found, said[d.kind]+id)
+			}
 		}
 	}
 	slices.Sort(found)
 	return told(len(found) == 0, expected, cmp.Or(strings.Join(found, ", "), words.Counted(v.Status.Summary.Devices, "device")))
-}
-
-func ids(v *View) map[v1alpha1.DeviceID]bool {
-	found := map[v1alpha1.DeviceID]bool{}
-	for i := range v.Status.Devices {
-		found[v.Status.Devices[i].ID] = true
-	}
-	return found
 }
 
 func (s *Survey) memoryAsInstalled(pod *View) Check {
@@ -155,16 +141,12 @@ func (s *Survey) memoryAsInstalled(pod *View) Check {
 }
 
 func healthAsInstalled(pod *View) Check {
-	counts := map[string]int{}
-	for i := range pod.Status.Devices {
-		h := pod.Status.Devices[i].Health
-		counts[strings.TrimSpace(string(h.State)+" "+h.Reason)]++
-	}
-	passed := true
-	for i := range pod.Status.Devices {
-		passed = passed && pod.Status.Devices[i].Health.State == v1alpha1.Healthy
-	}
-	return told(passed, "A pod of the node agent finds every device healthy", countsText(counts))
+	ill := slices.ContainsFunc(pod.Status.Devices, func(d v1alpha1.Device) bool { return d.Health.State != v1alpha1.Healthy })
+	return told(!ill, "A pod of the node agent finds every device healthy", counted(pod.Status.Devices, healthText))
+}
+
+func healthText(d *v1alpha1.Device) string {
+	return strings.TrimSpace(string(d.Health.State) + " " + d.Health.Reason)
 }
 
 // memoryTolerance is by how many percent tools of one vendor differ: some count what firmware has for itself.
@@ -174,10 +156,10 @@ const memoryTolerance = 2
 func (s *Survey) checkPod(p *Pod) Check {
 	wanted := p.Expected
 	if wanted == 0 {
-		wanted = s.ofVendor(p.Vendor())
+		wanted = s.ofVendor(p.vendor())
 	}
 	expected := fmt.Sprintf("Pod %s (%s) sees %s", p.Name, p.Asked, words.Counted(wanted, "device"))
-	devices, memoryMiB, ok := p.Counted()
+	devices, memoryMiB, ok := p.count()
 	switch {
 	case p.Phase == pending:
 		return ask(expected, "did not start: "+cmp.Or(p.Reason, "no reason was given"))

@@ -55,7 +55,7 @@ func TestPodNotes(t *testing.T) {
 	if diff := cmp.Diff(pod, read); diff != "" {
 		t.Error(diff)
 	}
-	if devices, memory, ok := read.Counted(); devices != 1 || memory != 2 || !ok {
+	if devices, memory, ok := read.count(); devices != 1 || memory != 2 || !ok {
 		t.Errorf("counted %d, %d, %v", devices, memory, ok)
 	}
 	if _, err := parsePod("nvidia", "expected: x\n\n"); err == nil {

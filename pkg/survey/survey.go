@@ -14,10 +14,8 @@ import (
 // Survey is what is known of a host.
 type Survey struct {
 	// Views are the host from each place, the fullest first.
-	Views []View
-	// Differences are what the other views find differently from the first.
-	Differences []Difference
-	Platform    Platform
+	Views    []View
+	platform platform
 	// Pods are the pods of the verification, which were given devices.
 	Pods []Pod
 }
@@ -26,6 +24,8 @@ type Survey struct {
 type View struct {
 	Name   string
 	Status v1alpha1.AcceleratorInventoryStatus
+	// differences are what the view finds differently from the first.
+	differences []difference
 	// Measured is nil where the view was not taken for itself.
 	Measured *Measurements
 }
@@ -33,7 +33,7 @@ type View struct {
 // Of reads the survey in a recording. The same recording gives the same survey.
 func Of(ctx context.Context, recording *host.Recording) (*Survey, error) {
 	h := recording.Host()
-	survey := &Survey{Platform: readPlatform(h.Files)}
+	survey := &Survey{platform: readPlatform(h.Files)}
 	measured := recording.Note(measurementNote)
 	if h.Commands != nil {
 		if err := survey.look(ctx, OnHost, h, measured); err != nil {
@@ -51,7 +51,7 @@ func Of(ctx context.Context, recording *host.Recording) (*Survey, error) {
 		}
 	}
 	for i := 1; i < len(survey.Views); i++ {
-		survey.Differences = append(survey.Differences, differences(&survey.Views[0], &survey.Views[i])...)
+		survey.Views[i].differences = differences(&survey.Views[0].Status, &survey.Views[i].Status)
 	}
 	var err error
 	survey.Pods, err = pods(recording)

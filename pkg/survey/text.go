@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -17,7 +18,7 @@ func (s *Survey) Write(w io.Writer) error {
 	s.writeViews(&text)
 	s.writeMeasurements(&text)
 	s.writePods(&text)
-	s.Platform.write(&text)
+	s.platform.write(&text)
 	_, err := io.WriteString(w, text.String())
 	return err
 }
@@ -50,14 +51,10 @@ func (s *Survey) writeViews(text *strings.Builder) {
 			continue
 		}
 		fmt.Fprintf(text, "\nDifferent from %s:\n", s.Views[0].Name)
-		none := true
-		for _, d := range s.Differences {
-			if d.View == v.Name {
-				fmt.Fprintf(text, "  %s\n", d)
-				none = false
-			}
+		for _, d := range v.differences {
+			fmt.Fprintf(text, "  %s\n", d)
 		}
-		if none {
+		if len(v.differences) == 0 {
 			text.WriteString("  nothing\n")
 		}
 	}
@@ -68,8 +65,7 @@ func deviceLine(d *v1alpha1.Device) string {
 	if d.Memory != nil {
 		memory = fmt.Sprintf("%d MiB (%s)", d.Memory.TotalMiB, d.Memory.Source)
 	}
-	health := strings.TrimSpace(string(d.Health.State) + " " + d.Health.Reason)
-	return fmt.Sprintf("%s  %s  %s  %s", d.ID, cmp.Or(d.Product, "product not known"), memory, health)
+	return fmt.Sprintf("%s  %s  %s  %s", d.ID, cmp.Or(d.Product, "product not known"), memory, healthText(d))
 }
 
 func (s *Survey) writeMeasurements(text *strings.Builder) {
@@ -98,12 +94,12 @@ func (s *Survey) writePods(text *strings.Builder) {
 	}
 }
 
-func (p *Platform) write(text *strings.Builder) {
+func (p *platform) write(text *strings.Builder) {
 	heading(text, "PCI functions with a link, and the bridges above them")
-	for _, f := range p.Functions {
-		line := fmt.Sprintf("%s%s %s %s", strings.Repeat("  ", f.Depth), f.Address, strings.TrimPrefix(f.Class, "0x"), f.IDs)
+	for _, f := range p.functions {
+		line := fmt.Sprintf("%s%s %s %s", strings.Repeat("  ", len(f.Bridges)), f.Address, f.Class, f.VendorID+":"+f.DeviceID)
 		for _, part := range []struct{ name, value string }{
-			{"link", f.Link}, {"of", f.mostIfMore()}, {"node", f.NUMANode}, {"driver", f.Driver}, {"iommu group", f.IOMMUGroup},
+			{"link", f.link}, {"of", f.mostIfMore()}, {"node", f.node}, {"driver", f.driver}, {"iommu group", f.group},
 		} {
 			if part.value != "" {
 				line += ", " + part.name + " " + part.value
@@ -112,31 +108,29 @@ func (p *Platform) write(text *strings.Builder) {
 		text.WriteString(line + "\n")
 	}
 	heading(text, "Device nodes: mode, user:group, major:minor")
-	for _, n := range p.Nodes {
+	for _, n := range p.nodes {
 		text.WriteString(n.String() + "\n")
 	}
 	heading(text, "Settings")
-	for _, f := range p.Facts {
-		if strings.Contains(f.Value, "\n") {
-			fmt.Fprintf(text, "%s:\n%s", f.Name, indented(f.Value))
+	for _, s := range p.settings {
+		if strings.Contains(s.content, "\n") {
+			fmt.Fprintf(text, "%s:\n%s", s.name, indented(s.content))
 		} else {
-			fmt.Fprintf(text, "%s: %s\n", f.Name, f.Value)
+			fmt.Fprintf(text, "%s: %s\n", s.name, s.content)
 		}
 	}
-	for _, list := range [][]Text{p.Configurations, p.Specifications} {
-		for _, file := range list {
-			heading(text, "%s", file.Path)
-			text.WriteString(indented(file.Content))
-		}
+	for _, file := range slices.Concat(p.configurations, p.specifications) {
+		heading(text, "%s", file.name)
+		text.WriteString(indented(file.content))
 	}
 }
 
 // mostIfMore is what the link could have where it has less.
-func (f Function) mostIfMore() string {
-	if f.Link == f.Most {
+func (f function) mostIfMore() string {
+	if f.link == f.most {
 		return ""
 	}
-	return f.Most
+	return f.most
 }
 
 func indented(content string) string {

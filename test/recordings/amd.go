@@ -118,8 +118,7 @@ func fullMesh(links int) func(a, b int) (int, int) {
 func addDRM(h *compose.Host, folder string, names ...string) {
 	for _, name := range names {
 		node := path.Join(folder, "drm", name)
-		h.Link(path.Join(node, "device"), "../../../"+path.Base(folder))
-		h.Link("/sys/class/drm/"+name, "../.."+strings.TrimPrefix(node, "/sys"))
+		h.Member("drm", node)
 		h.Device("/dev/dri/" + name)
 	}
 }

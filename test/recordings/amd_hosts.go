@@ -63,12 +63,7 @@ func mi300xCPXHost() *compose.Host { return composeMI300X(mi300xCPXReadme, "CPX"
 
 func composeMI300X(readme, mode, memoryMode string, partitions int) *compose.Host {
 	h := compose.New(readme)
-	h.Machine(compose.Machine{
-		Model: "AMD EPYC 9474F 48-Core Processor", VendorID: "AuthenticAMD",
-		Sockets: 2, CoresPerSocket: 48, ThreadsPerCore: 2, MemoryGiB: 2304,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 22.04.5 LTS",
-		DMI: map[string]string{"sys_vendor": "Supermicro", "product_name": "AS -8125GS-TNMR2"},
-	})
+	h.Machine(server(2, processor{"AMD EPYC 9474F 48-Core Processor", 48, 2}, 2304, ubuntu("22.04.5", "6.8.0-60"), "Supermicro", "AS -8125GS-TNMR2"))
 	addBMC(h, "pci0000:e0/0000:e0:05.1", 0xea, 1)
 	host := amdHost{
 		Driver: "6.12.12", Sockets: 2, CPUCores: 96, CPULink: overPCIe5, XGMIMBps: rateXGMI3, XGMI: fullMesh(1),

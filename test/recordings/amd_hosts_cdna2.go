@@ -20,12 +20,7 @@ GPU as ROCm reports it. Unique ids, gpu_ids, VBIOS, the subsystem's id and the r
 
 func mi210Host() *compose.Host {
 	h := compose.New(mi210Readme)
-	h.Machine(compose.Machine{
-		Model: "AMD EPYC 7763 64-Core Processor", VendorID: "AuthenticAMD",
-		Sockets: 2, CoresPerSocket: 64, ThreadsPerCore: 2, MemoryGiB: 512,
-		Kernel: "5.15.0-141-generic", OS: "Ubuntu 22.04.5 LTS",
-		DMI: map[string]string{"sys_vendor": "Supermicro", "product_name": "AS -4124GS-TNR"},
-	})
+	h.Machine(server(2, processor{"AMD EPYC 7763 64-Core Processor", 64, 2}, 512, ubuntu("22.04.5", "5.15.0-141"), "Supermicro", "AS -4124GS-TNR"))
 	addBMC(h, "pci0000:60/0000:60:05.1", 0x6a, 0)
 	host := amdHost{Driver: "6.10.5", Sockets: 2, CPUCores: 64, CPULink: overPCIe4}
 	for i, bus := range []int{0x03, 0x26, 0x43, 0x63, 0x83, 0xa3, 0xc3, 0xe3} {

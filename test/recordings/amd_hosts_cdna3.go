@@ -28,12 +28,7 @@ memory). Unique ids, the hive's id, gpu_ids, VBIOS and the root ports are made u
 
 func mi300aHost() *compose.Host {
 	h := compose.New(mi300aReadme)
-	h.Machine(compose.Machine{
-		Model: "AMD Instinct MI300A Accelerator", VendorID: "AuthenticAMD",
-		Sockets: 4, CoresPerSocket: 24, ThreadsPerCore: 2, MemoryGiB: 512,
-		Kernel: "5.14.0-503.el9.x86_64", OS: "Red Hat Enterprise Linux 9.5 (Plow)",
-		DMI: map[string]string{"sys_vendor": "HPE", "product_name": "HPE CRAY EX255A"},
-	})
+	h.Machine(server(4, processor{"AMD Instinct MI300A Accelerator", 24, 2}, 512, system{"5.14.0-503.el9.x86_64", "Red Hat Enterprise Linux 9.5 (Plow)"}, "HPE", "HPE CRAY EX255A"))
 	host := amdHost{Driver: "6.12.12", Sockets: 4, CPUCores: 48, CPULink: inPackage, XGMIMBps: rateXGMI3, XGMI: fullMesh(2)}
 	for i, bus := range []int{0x02, 0x42, 0x82, 0xc2} {
 		port := fmt.Sprintf("pci0000:%02x/0000:%02x:01.1", bus-2, bus-2)
@@ -98,12 +93,7 @@ func (o oam) compose(machine compose.Machine) *compose.Host {
 }
 
 func turin(vendor, product string) compose.Machine {
-	return compose.Machine{
-		Model: "AMD EPYC 9575F 64-Core Processor", VendorID: "AuthenticAMD",
-		Sockets: 2, CoresPerSocket: 64, ThreadsPerCore: 2, MemoryGiB: 3072,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS",
-		DMI: map[string]string{"sys_vendor": vendor, "product_name": product},
-	}
+	return server(2, epyc9575F, 3072, ubuntu("24.04.2", "6.8.0-60"), vendor, product)
 }
 
 func mi308xHost() *compose.Host {
@@ -143,15 +133,7 @@ Unique ids, the hive's id, gpu_ids and the identifiers of the virtual bus are ma
 
 func mi300xGuest() *compose.Host {
 	h := compose.New(mi300xGuestReadme)
-	h.Machine(compose.Machine{
-		Model: "Intel(R) Xeon(R) Platinum 8480C", VendorID: "GenuineIntel",
-		Sockets: 2, CoresPerSocket: 48, ThreadsPerCore: 1, MemoryGiB: 1850,
-		Kernel: "6.8.0-1027-azure", OS: "Ubuntu 22.04.5 LTS",
-		DMI: map[string]string{
-			"sys_vendor": "Microsoft Corporation", "product_name": "Virtual Machine",
-			"chassis_asset_tag": "7783-7084-3265-9085-8269-3286-77",
-		},
-	})
+	h.Machine(azureMachine(1850, "6.8.0-1027-azure"))
 	host := amdHost{Driver: "6.10.5", Sockets: 2, CPUCores: 48, CPULink: overPCIe5, XGMIMBps: rateXGMI3, XGMI: fullMesh(1)}
 	for i := range 8 {
 		domain := fmt.Sprintf("%04x", 0x11+0x10*i)

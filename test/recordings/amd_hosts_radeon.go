@@ -18,12 +18,7 @@ Both have a KFD node, as Linux makes. Unique id, gpu_ids and the tree of bridges
 
 func radeonHost() *compose.Host {
 	h := compose.New(radeonReadme)
-	h.Machine(compose.Machine{
-		Model: "AMD Ryzen 9 7950X 16-Core Processor", VendorID: "AuthenticAMD",
-		Sockets: 1, CoresPerSocket: 16, ThreadsPerCore: 2, MemoryGiB: 64,
-		Kernel: "6.14.0-24-generic", OS: "Ubuntu 25.04",
-		DMI: map[string]string{"sys_vendor": "ASUS", "product_name": "System Product Name"},
-	})
+	h.Machine(server(1, ryzen7950X, 64, system{"6.14.0-24-generic", "Ubuntu 25.04"}, "ASUS", "System Product Name"))
 	card := amdGPU{
 		Function: compose.Function{
 			Place: "pci0000:00/0000:00:01.1/0000:01:00.0/0000:02:00.0/0000:03:00.0", IDs: "1002:744c 1da2:e471",

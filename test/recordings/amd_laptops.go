@@ -31,10 +31,7 @@ type ryzenLaptop struct {
 
 func (l ryzenLaptop) host(title string) *compose.Host {
 	h := compose.New(title + "\n" + xdnaSources)
-	h.Machine(compose.Machine{
-		Model: l.model, VendorID: "AuthenticAMD", Sockets: 1, CoresPerSocket: l.cores, ThreadsPerCore: 2, MemoryGiB: l.memoryGiB,
-		Kernel: "6.17.0-8-generic", OS: "Ubuntu 25.10", DMI: map[string]string{"sys_vendor": "LENOVO", "product_name": l.product},
-	})
+	h.Machine(server(1, processor{l.model, l.cores, 2}, l.memoryGiB, system{"6.17.0-8-generic", "Ubuntu 25.10"}, "LENOVO", l.product))
 	h.Device("/dev/kfd")
 	port := "pci0000:00/0000:00:08.1"
 	graphics := compose.Function{

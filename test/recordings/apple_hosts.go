@@ -1,9 +1,6 @@
 package main
 
 import (
-	"path"
-	"strings"
-
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
@@ -17,16 +14,21 @@ const asahiSources = `
 The board's and the GPU's strings are those of the device trees of Linux and of the driver asahi, the GPU's address and its
 DRM nodes those that users of such machines published. Versions are made up.`
 
+// asahi is a Mac under Asahi Linux.
+func asahi(cores, memoryGiB int) compose.Machine {
+	return compose.Machine{
+		Sockets: 1, CoresPerSocket: cores, MemoryGiB: memoryGiB,
+		Kernel: "6.16.8-400.asahi.fc42.aarch64+16k", OS: "Fedora Linux Asahi Remix 42 (KDE Plasma Desktop Edition)",
+	}
+}
+
 // m1MaxHost has a Neural Engine with the driver that is made outside of Linux.
 func m1MaxHost() *compose.Host {
 	h := compose.New("A MacBook Pro with an Apple M1 Max under Asahi Linux, with a driver of its Neural Engine.\n" + asahiSources + `
 The Neural Engine's strings, driver and node are those of its driver, which is made outside of Linux, and its users; its
 address is made up.`)
-	addArm(h, armMachine{
-		Compatible: []string{"apple,j316c", "apple,t6001", "apple,arm-platform"}, Model: "Apple MacBook Pro (16-inch, M1 Max, 2021)",
-		Implementer: "0x61", Part: "0x029", Cores: 10, MemoryMiB: 64 << 10,
-		Kernel: "6.16.8-400.asahi.fc42.aarch64+16k", OS: "Fedora Linux Asahi Remix 42 (KDE Plasma Desktop Edition)",
-	})
+	addSoC(h, asahi(10, 64), compose.MIDR{Implementer: "0x61", Part: "0x029"}, "Apple MacBook Pro (16-inch, M1 Max, 2021)",
+		"apple,j316c", "apple,t6001", "apple,arm-platform")
 	addAGX(h, "apple,agx-t6001", "apple,agx-g13x")
 	ane := platform{Place: "soc/284000000.ane", Node: "soc/ane@284000000", Compatible: []string{"apple,t6000-ane"}, Driver: "ane"}
 	addPlatform(h, ane)
@@ -37,11 +39,8 @@ address is made up.`)
 // m2Host has no driver of its Neural Engine, which its device tree does not describe.
 func m2Host() *compose.Host {
 	h := compose.New("A MacBook Air with an Apple M2 under Asahi Linux.\n" + asahiSources)
-	addArm(h, armMachine{
-		Compatible: []string{"apple,j413", "apple,t8112", "apple,arm-platform"}, Model: "Apple MacBook Air (13-inch, M2, 2022)",
-		Implementer: "0x61", Part: "0x032", Cores: 8, MemoryMiB: 16 << 10,
-		Kernel: "6.16.8-400.asahi.fc42.aarch64+16k", OS: "Fedora Linux Asahi Remix 42 (KDE Plasma Desktop Edition)",
-	})
+	addSoC(h, asahi(8, 16), compose.MIDR{Implementer: "0x61", Part: "0x032"}, "Apple MacBook Air (13-inch, M2, 2022)",
+		"apple,j413", "apple,t8112", "apple,arm-platform")
 	addAGX(h, "apple,agx-t8112", "apple,agx-g14g")
 	return h
 }
@@ -51,17 +50,8 @@ func addAGX(h *compose.Host, compatible ...string) {
 	gpu := platform{Place: "soc/406400000.gpu", Node: "soc/gpu@406400000", Compatible: compatible, Driver: "asahi"}
 	display := platform{Place: "soc/soc:display-subsystem", Node: "soc/display-subsystem", Compatible: []string{"apple,display-subsystem"}, Driver: "apple-drm"}
 	addPlatform(h, gpu, display)
-	addPlatformDRM(h, display, "card0")
-	addPlatformDRM(h, gpu, "card1", "renderD128")
-}
-
-func addPlatformDRM(h *compose.Host, p platform, names ...string) {
-	for _, name := range names {
-		node := path.Join(p.Folder(), "drm", name)
-		h.Link(path.Join(node, "device"), "../../../"+path.Base(p.Place))
-		h.Link("/sys/class/drm/"+name, "../.."+strings.TrimPrefix(node, "/sys"))
-		h.Device("/dev/dri/" + name)
-	}
+	addDRM(h, display.Folder(), "card0")
+	addDRM(h, gpu.Folder(), "card1", "renderD128")
 }
 
 // macHost has no file but the one by which a Mac is known.

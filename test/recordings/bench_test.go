@@ -67,7 +67,7 @@ func serverHost(b *testing.B, count int) *host.Host {
 	}
 	withBridges(h, "1000:c030 1000:1004", machine.GPUs)
 	if count > 0 {
-		h.Keep(addNVIDIA(h, machine))
+		addNVIDIA(h, machine)
 	}
 	h.AllowCommands()
 	if err := h.Err(); err != nil {

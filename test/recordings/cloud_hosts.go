@@ -24,7 +24,7 @@ func addCloudH100(h *compose.Host, host byte, numa func(i int) int, places []str
 			Index: i, MemoryMiB: 81559, ReservedMiB: 480, Fabric: true,
 		})
 	}
-	return finish(h, addNVIDIA(h, gpus))
+	return addNVIDIA(h, gpus)
 }
 
 func bySocket(i int) int { return i / 4 }
@@ -102,14 +102,9 @@ the machine type.`
 // gcpA3Host has a switch for each two GPUs.
 func gcpA3Host() *compose.Host {
 	h := compose.New(gcpA3Readme)
-	h.Machine(compose.Machine{
-		Model: "Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz", VendorID: "GenuineIntel",
-		Sockets: 2, CoresPerSocket: 52, ThreadsPerCore: 2, MemoryGiB: 1872,
-		Kernel: "6.6.105+", OS: "Container-Optimized OS from Google",
-		DMI: map[string]string{
-			"sys_vendor": "Google", "bios_vendor": "Google", "product_name": "Google Compute Engine", "bios_version": "Google",
-		},
-	})
+	machine := gcpMachine("Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz", "GenuineIntel", 2, 52, 1872)
+	machine.Kernel = "6.6.105+"
+	h.Machine(machine)
 	addDistances(h, 2, 20)
 	addGVNIC(h, "pci0000:00/0000:00:0c.0", "enp0s12", 0)
 	var gpus []string
@@ -166,17 +161,17 @@ func vmbus(number int) string {
 	return fmt.Sprintf("LNXSYSTM:00/LNXSYBUS:00/ACPI0004:00/VMBUS:00/00000000-0000-4000-8000-%012x", number)
 }
 
+// azureMachine is a virtual machine of Azure with 96 CPUs.
+func azureMachine(memoryGiB int, kernel string) compose.Machine {
+	m := server(2, processor{"Intel(R) Xeon(R) Platinum 8480C", 48, 1}, memoryGiB, system{kernel, "Ubuntu 22.04.5 LTS"}, "Microsoft Corporation", "Virtual Machine")
+	m.DMI["chassis_asset_tag"] = "7783-7084-3265-9085-8269-3286-77"
+	return m
+}
+
 // azureNDv5Host has no switch to show.
 func azureNDv5Host() *compose.Host {
 	h := compose.New(azureNDv5Readme)
-	h.Machine(compose.Machine{
-		Model: "Intel(R) Xeon(R) Platinum 8480C", VendorID: "GenuineIntel",
-		Sockets: 2, CoresPerSocket: 48, ThreadsPerCore: 1, MemoryGiB: 1900,
-		Kernel: "6.8.0-1041-azure", OS: "Ubuntu 22.04.5 LTS",
-		DMI: map[string]string{
-			"sys_vendor": "Microsoft Corporation", "product_name": "Virtual Machine", "chassis_asset_tag": "7783-7084-3265-9085-8269-3286-77",
-		},
-	})
+	h.Machine(azureMachine(1900, "6.8.0-1041-azure"))
 	addDistances(h, 2, 20)
 	var gpus []string
 	for i, domain := range []int{0x1, 0x2, 0x3, 0x8, 0x9, 0xa, 0xb, 0xc} {

@@ -20,10 +20,7 @@ users print in public notes. UUIDs, sensor values, the NUMA nodes and the name o
 // rngdHost has 8 cards, four behind a switch of each socket; the status of two of them shows work.
 func rngdHost() *compose.Host {
 	h := compose.New("A host with 8 FuriosaAI RNGD.\n" + furiosaSources)
-	h.Machine(compose.Machine{
-		Model: "AMD EPYC 9354 32-Core Processor", VendorID: "AuthenticAMD", Sockets: 2, CoresPerSocket: 32, ThreadsPerCore: 2, MemoryGiB: 1536,
-		Kernel: "6.8.0-136-generic", OS: "Ubuntu 24.04.4 LTS", DMI: map[string]string{"sys_vendor": "Supermicro", "product_name": "AS -4125GS-TNRT"},
-	})
+	h.Machine(server(2, epyc9354, 1536, ubuntu("24.04.4", "6.8.0-136"), "Supermicro", "AS -4125GS-TNRT"))
 	var status []string
 	for i, bus := range []int{0x8b, 0x8c, 0x8d, 0x8e, 0x94, 0x95, 0x96, 0x97} {
 		f := compose.Function{
@@ -31,7 +28,7 @@ func rngdHost() *compose.Host {
 		}
 		h.PCI(f)
 		name := fmt.Sprint("npu", i)
-		addClassDevice(h, f, "rngd_mgmt", "rngd!"+name+"mgmt", "rngd/"+name+"mgmt", map[string]string{
+		addClassDevice(h, f.Folder(), "rngd_mgmt", "rngd!"+name+"mgmt", "rngd/"+name+"mgmt", map[string]string{
 			"busname": f.Address(), "dev": fmt.Sprint("235:", 32*i), "device_uuid": fmt.Sprintf("C0413086-0708-4606-8000-%012X", i), "device_sn": fmt.Sprintf("RNG2604010%04dQ", i),
 			"fw_version": "2026.3.0, 2d3f72a", "version": "2026.3.1, e28c5c0", "device_state": "1", "heartbeat": "1",
 		})
@@ -61,17 +58,14 @@ func rngdStatus(npu int) string {
 // warboyHost has 2 cards, the second of which is not alive.
 func warboyHost() *compose.Host {
 	h := compose.New("A host with 2 FuriosaAI Warboy, the second of which is not alive.\n" + furiosaSources)
-	h.Machine(compose.Machine{
-		Model: "Intel(R) Xeon(R) Gold 6226R CPU @ 2.90GHz", VendorID: "GenuineIntel", Sockets: 1, CoresPerSocket: 16, ThreadsPerCore: 2, MemoryGiB: 192,
-		Kernel: "5.15.0-119-generic", OS: "Ubuntu 20.04.6 LTS", DMI: map[string]string{"sys_vendor": "Supermicro", "product_name": "SYS-5019C"},
-	})
+	h.Machine(server(1, processor{"Intel(R) Xeon(R) Gold 6226R CPU @ 2.90GHz", 16, 2}, 192, ubuntu("20.04.6", "5.15.0-119"), "Supermicro", "SYS-5019C"))
 	for i, bus := range []int{0x3b, 0x5e} {
 		f := compose.Function{
 			Place: fmt.Sprintf("pci0000:%02x/0000:%02x:00.0/0000:%02x:00.0", bus-1, bus-1, bus), IDs: "1ed2:0000 1ed2:0000", Class: "120000", Revision: "01", Driver: "npu_mgmt", Link: "16.0 GT/s PCIe x8",
 		}
 		h.PCI(f)
 		name := fmt.Sprint("npu", i)
-		addClassDevice(h, f, "npu_mgmt", name+"_mgmt", name+"_mgmt", map[string]string{
+		addClassDevice(h, f.Folder(), "npu_mgmt", name+"_mgmt", name+"_mgmt", map[string]string{
 			"busname": f.Address(), "dev": fmt.Sprint("234:", i), "device_type": "Warboy", "platform_type": "FuriosaAI", "device_uuid": fmt.Sprintf("82540B87-1055-48C6-AAB1-C4CC84672C7%d", i),
 			"fw_version": "1.6.0, c1bebfd", "version": "1.9.2, 3004874", "alive": fmt.Sprint(1 - i),
 		})

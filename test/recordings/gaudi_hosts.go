@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/rankwright/rankwright/test/recordings/compose"
@@ -48,7 +47,7 @@ func addGaudi(h *compose.Host, b gaudiBoard, place func(i int) string) {
 			Extra: map[string]string{"module_id": fmt.Sprint(b.modules[i]), "status": status, "cpucp_ver": b.firmware, "parent_device": fmt.Sprintf("0000:%02x:00.0", bus)},
 		}
 		h.PCI(card)
-		habanaNode(h, card.Folder(), fmt.Sprint("accel", i))
+		addAccel(h, card.Folder(), i)
 		control := fmt.Sprint("accel_controlD", i)
 		h.File("/sys/devices/virtual/accel/"+control+"/uevent", "MAJOR=508\nDEVNAME=accel/"+control)
 		h.Link("/sys/class/accel/"+control, "../../devices/virtual/accel/"+control)
@@ -62,21 +61,9 @@ func addGaudi(h *compose.Host, b gaudiBoard, place func(i int) string) {
 		"-f", "csv,noheader,nounits")
 }
 
-// habanaNode adds the entry of a device in the accel class, and its node.
-func habanaNode(h *compose.Host, folder, name string) {
-	entry := path.Join(folder, "accel", name)
-	h.File(entry+"/uevent", "MAJOR=261\nDEVNAME=accel/"+name+"\nDEVTYPE=accel_minor")
-	h.Link(entry+"/device", "../../../"+path.Base(folder))
-	h.Link("/sys/class/accel/"+name, "../.."+strings.TrimPrefix(entry, "/sys"))
-	h.Device("/dev/accel/" + name)
-}
-
 func gaudi2Host() *compose.Host {
 	h := compose.New("An HLS-Gaudi2 server: 8 Gaudi2 on one baseboard, two sockets.\n" + gaudiSources)
-	h.Machine(compose.Machine{
-		Model: "Intel(R) Xeon(R) Platinum 8380 CPU @ 2.30GHz", VendorID: "GenuineIntel", Sockets: 2, CoresPerSocket: 40, ThreadsPerCore: 2, MemoryGiB: 1024,
-		Kernel: "5.15.0-151-generic", OS: "Ubuntu 22.04.5 LTS", DMI: map[string]string{"sys_vendor": "Supermicro", "product_name": "SYS-820GH-TNR2"},
-	})
+	h.Machine(server(2, processor{"Intel(R) Xeon(R) Platinum 8380 CPU @ 2.30GHz", 40, 2}, 1024, ubuntu("22.04.5", "5.15.0-151"), "Supermicro", "SYS-820GH-TNR2"))
 	board := gaudiBoard{
 		ids: "1da3:1020 1da3:1020", name: "HL-225", link: "16.0 GT/s PCIe x16", buses: []int{0x33, 0x34, 0x4d, 0x4e, 0x9a, 0x9b, 0xb3, 0xb4},
 		modules: []int{2, 6, 3, 7, 0, 4, 5, 1}, totalMiB: 98304, idleMiB: 768, firmware: "hl-gaudi2-1.18.0-fw-53.1.1.1-sec-9", driver: "1.18.0-ee698fb",
@@ -105,10 +92,7 @@ func gaudiSwitch(root int) (port, up string) {
 func gaudi3Host() *compose.Host {
 	h := compose.New("A server with 8 Gaudi3 on one baseboard, of which the driver has disabled one after a failure, and two sockets.\n" + gaudiSources +
 		"\nThat hl-smi leaves the failed card out is assumed.")
-	h.Machine(compose.Machine{
-		Model: "INTEL(R) XEON(R) PLATINUM 8568Y+", VendorID: "GenuineIntel", Sockets: 2, CoresPerSocket: 48, ThreadsPerCore: 2, MemoryGiB: 2048,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS", DMI: map[string]string{"sys_vendor": "Dell Inc.", "product_name": "PowerEdge XE9680"},
-	})
+	h.Machine(server(2, processor{"INTEL(R) XEON(R) PLATINUM 8568Y+", 48, 2}, 2048, ubuntu("24.04.2", "6.8.0-60"), "Dell Inc.", "PowerEdge XE9680"))
 	board := gaudiBoard{
 		ids: "1da3:1060 1da3:1060", name: "HL-325L", link: "32.0 GT/s PCIe x16", buses: []int{0x19, 0x2a, 0x3b, 0x4d, 0x99, 0xaa, 0xbb, 0xcd},
 		modules: []int{0, 1, 2, 3, 4, 5, 6, 7}, totalMiB: 131072, idleMiB: 672, firmware: "hl-gaudi3-1.20.1-fw-58.2.1.1-sec-11", driver: "1.20.1-97ec1a4",
@@ -126,10 +110,7 @@ func gaudi3Host() *compose.Host {
 
 func gaudiGuest() *compose.Host {
 	h := compose.New("A virtual machine with one Gaudi2 passed through to it.\n" + gaudiSources)
-	h.Machine(compose.Machine{
-		Model: "Intel Xeon Processor (Icelake)", VendorID: "GenuineIntel", Sockets: 1, CoresPerSocket: 16, ThreadsPerCore: 1, MemoryGiB: 128,
-		Kernel: "5.15.0-151-generic", OS: "Ubuntu 22.04.5 LTS", DMI: map[string]string{"sys_vendor": "QEMU", "product_name": "Standard PC (Q35 + ICH9, 2009)"},
-	})
+	h.Machine(server(1, processor{"Intel Xeon Processor (Icelake)", 16, 1}, 128, ubuntu("22.04.5", "5.15.0-151"), "QEMU", "Standard PC (Q35 + ICH9, 2009)"))
 	addGaudi(h, gaudiBoard{
 		ids: "1da3:1020 1da3:1020", name: "HL-225", buses: []int{0x00}, modules: []int{3}, totalMiB: 98304, idleMiB: 768,
 		firmware: "hl-gaudi2-1.18.0-fw-53.1.1.1-sec-9", driver: "1.18.0-ee698fb", failed: -1, watts: 101, temperatureC: 29,

@@ -50,14 +50,7 @@ func vulkanListing(d [4]string, bytes int64) string {
 // maliBoard has no PCI: the GPU and the display are devices of the chip.
 func maliBoard() *compose.Host {
 	h := compose.New("A board with a Rockchip RK3588: a Mali-G610 in the chip by the driver panthor, and a display controller of its own.\n" + vulkanSources)
-	var cpus strings.Builder
-	for cpu := range 8 {
-		fmt.Fprintf(&cpus, "processor\t: %d\nBogoMIPS\t: 48.00\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd05\n\n", cpu)
-	}
-	h.File("/proc/cpuinfo", cpus.String())
-	h.File("/proc/meminfo", "MemTotal:       16384000 kB\nMemFree:        8192000 kB")
-	h.Files("/proc/sys/kernel", map[string]string{"osrelease": "6.12.20-rockchip64", "arch": "aarch64"})
-	h.File("/etc/os-release", `PRETTY_NAME="Armbian 25.2 bookworm"`)
+	h.ArmMachine(compose.Machine{CoresPerSocket: 8, MemoryMiB: 16000, Kernel: "6.12.20-rockchip64", OS: "Armbian 25.2 bookworm"}, compose.CortexA55)
 	for _, device := range []struct {
 		name, driver string
 		nodes        []string
@@ -75,10 +68,7 @@ func maliBoard() *compose.Host {
 }
 
 func genericServer() compose.Machine {
-	return compose.Machine{
-		Model: "Intel(R) Xeon(R) Silver 4314 CPU @ 2.40GHz", VendorID: "GenuineIntel", Sockets: 2, CoresPerSocket: 16, ThreadsPerCore: 2, MemoryGiB: 256,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS", DMI: map[string]string{"sys_vendor": "Supermicro", "product_name": "SYS-120U-TNR"},
-	}
+	return server(2, processor{"Intel(R) Xeon(R) Silver 4314 CPU @ 2.40GHz", 16, 2}, 256, ubuntu("24.04.2", "6.8.0-60"), "Supermicro", "SYS-120U-TNR")
 }
 
 // addASPEED adds the display of a management processor, which is card0 on most servers.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path"
 
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
@@ -46,7 +45,8 @@ func addTPU(h *compose.Host, host tpuHost, network, disk int) {
 		}
 		h.PCI(chip)
 		if host.Accel != "" {
-			addGoogleAccel(h, chip, fmt.Sprint("accel", i))
+			name := fmt.Sprint("accel", i) // Google's driver has the node straight under /dev
+			addClassDevice(h, chip.Folder(), "accel", name, name, nil)
 		} else {
 			addVFIO(h, chip, i)
 		}
@@ -59,13 +59,4 @@ func addVFIO(h *compose.Host, f compose.Function, number int) {
 	h.Link(fmt.Sprint(group, "/devices/", f.Address()), "../../../../devices/"+f.Place)
 	h.Link(f.Folder()+"/iommu_group", "../../../kernel/iommu_groups/"+fmt.Sprint(number))
 	h.Device(fmt.Sprint("/dev/vfio/", number))
-}
-
-// addGoogleAccel adds a member of the accel class, with its node straight under /dev, where Google's driver has it.
-func addGoogleAccel(h *compose.Host, f compose.Function, name string) {
-	node := path.Join(f.Folder(), "accel", name)
-	h.Link(node+"/device", "../../../"+f.Address())
-	h.File(node+"/uevent", "MAJOR=120\nMINOR=0\nDEVNAME="+name)
-	h.Link("/sys/class/accel/"+name, "../../devices/"+f.Place+"/accel/"+name)
-	h.Device("/dev/" + name)
 }

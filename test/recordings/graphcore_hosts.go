@@ -20,10 +20,7 @@ made up: no public source shows them.`
 // graphcoreC2Host is a Dell DSS 8440 with 8 cards of two IPUs.
 func graphcoreC2Host() *compose.Host {
 	h := compose.New("A host with 16 Graphcore GC2 IPUs on 8 C2 cards (Dell DSS 8440).\n" + graphcoreSources)
-	h.Machine(compose.Machine{
-		Model: "Intel(R) Xeon(R) Platinum 8168 CPU @ 2.70GHz", VendorID: "GenuineIntel", Sockets: 2, CoresPerSocket: 24, ThreadsPerCore: 2, MemoryGiB: 768,
-		Kernel: "5.4.0-150-generic", OS: "Ubuntu 18.04.6 LTS", DMI: map[string]string{"sys_vendor": "Dell Inc.", "product_name": "DSS 8440"},
-	})
+	h.Machine(server(2, processor{"Intel(R) Xeon(R) Platinum 8168 CPU @ 2.70GHz", 24, 2}, 768, ubuntu("18.04.6", "5.4.0-150"), "Dell Inc.", "DSS 8440"))
 	for i, bus := range []int{0x1a, 0x1b, 0x23, 0x24, 0x3d, 0x3e, 0x43, 0x44, 0x8b, 0x8c, 0x8e, 0x8f, 0xb8, 0xb9, 0xba, 0xbb} {
 		addProcessor(h, compose.Function{
 			Place: fmt.Sprintf("pci0000:%02x/0000:%02x:00.0/0000:%02x:00.0", bus&^3-8, bus&^3-8, bus), IDs: "1d95:0001 1d95:0001", Class: "120000", Revision: "00",
@@ -52,10 +49,7 @@ A GroqNode with 8 GroqCards.
 
 PCI and subsystem ids are those of pci.ids, names of nodes those of users' notes. Driver, class and addresses are made up:
 no public source shows them.`)
-	h.Machine(compose.Machine{
-		Model: "AMD EPYC 7413 24-Core Processor", VendorID: "AuthenticAMD", Sockets: 2, CoresPerSocket: 24, ThreadsPerCore: 2, MemoryGiB: 1024,
-		Kernel: "5.15.0-119-generic", OS: "Ubuntu 22.04.5 LTS", DMI: map[string]string{"sys_vendor": "Groq", "product_name": "GroqNode"},
-	})
+	h.Machine(server(2, processor{"AMD EPYC 7413 24-Core Processor", 24, 2}, 1024, ubuntu("22.04.5", "5.15.0-119"), "Groq", "GroqNode"))
 	for i, bus := range []int{0x01, 0x21, 0x41, 0x61, 0x81, 0xa1, 0xc1, 0xe1} {
 		addProcessor(h, compose.Function{
 			Place: fmt.Sprintf("pci0000:%02x/0000:%02x:01.1/0000:%02x:00.0", bus-1, bus-1, bus), IDs: "1de0:0000 1de0:c005", Class: "120000", Revision: "01",
@@ -68,5 +62,5 @@ no public source shows them.`)
 // addProcessor adds a function with a node of its own.
 func addProcessor(h *compose.Host, f compose.Function, class, node string) {
 	h.PCI(f)
-	addClassDevice(h, f, class, node, node, nil)
+	addClassDevice(h, f.Folder(), class, node, node, nil)
 }

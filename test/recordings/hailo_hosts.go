@@ -13,14 +13,16 @@ const hailoSources = `
 PCI ids, the class hailo_chardev and its files are those of hailo-ai/hailort-drivers and pci.ids; the tree of the Raspberry
 Pi 5, its addresses, the names of nodes and the output of hailortcli are those that users print in public guides.`
 
-var raspberryPi = armBoard{
-	implementer: "0x41", part: "0xd0b", cores: 4, sockets: 1, memoryGiB: 8, kernel: "6.12.25+rpt-rpi-2712", os: "Debian GNU/Linux 12 (bookworm)",
+func addRaspberryPi(h *compose.Host) {
+	h.ArmMachine(compose.Machine{
+		Sockets: 1, CoresPerSocket: 4, NodesPerSocket: compose.NoNUMA, MemoryGiB: 8, Kernel: "6.12.25+rpt-rpi-2712", OS: "Debian GNU/Linux 12 (bookworm)",
+	}, compose.MIDR{Implementer: "0x41", Part: "0xd0b"})
 }
 
 // hailo8Host does not run hailortcli's identify successfully with all fields: the HAT's module has no serial number.
 func hailo8Host() *compose.Host {
 	h := compose.New("A Raspberry Pi 5 with a Hailo-8 on an AI HAT+.\n" + hailoSources)
-	raspberryPi.add(h)
+	addRaspberryPi(h)
 	addHailo(h, "2864", "hailo", "hailo0")
 	h.Command(`Executing on device: 0001:01:00.0
 Identifying board
@@ -38,7 +40,7 @@ Product Name: <N/A>
 
 func hailo10Host() *compose.Host {
 	h := compose.New("A Raspberry Pi 5 with a Hailo-10H on an AI HAT+ 2.\n" + hailoSources)
-	raspberryPi.add(h)
+	addRaspberryPi(h)
 	addHailo(h, "45c4", "hailo1x", "h1x-0")
 	h.Command(`Executing on device: 0001:01:00.0
 Identifying board

@@ -21,10 +21,12 @@ PCI and subsystem ids and the driver's files are those of Huawei's driver (devdr
 names, memory and the layout of npu-smi's tables are those that users of vllm-ascend, sglang and lmdeploy print in public
 bug reports, the matrix and its legend too. Power, temperatures, bridges and the boards' firmware names are made up.`
 
-// kunpeng is the host of an Atlas 800T A2 or A3: four Kunpeng 920 of 48 cores, two NUMA nodes each.
-var kunpeng = armBoard{
-	implementer: "0x48", part: "0xd01", cores: 192, sockets: 4, nodes: 8, memoryGiB: 1536,
-	kernel: "5.10.0-60.18.0.50.oe2203.aarch64", os: "openEuler 22.03 LTS", dmi: map[string]string{"sys_vendor": "Huawei", "product_name": "Atlas 800T A2"},
+// addKunpeng adds the host of an Atlas 800T A2 or A3: four Kunpeng 920 of 48 cores, two NUMA nodes each.
+func addKunpeng(h *compose.Host, product string) {
+	h.ArmMachine(compose.Machine{
+		Sockets: 4, CoresPerSocket: 48, NodesPerSocket: 2, MemoryGiB: 1536,
+		Kernel: "5.10.0-60.18.0.50.oe2203.aarch64", OS: "openEuler 22.03 LTS", DMI: map[string]string{"sys_vendor": "Huawei", "product_name": product},
+	}, compose.MIDR{Implementer: "0x48", Part: "0xd01"})
 }
 
 // ascendNPU is a row pair of npu-smi's table with what the kernel shows.
@@ -40,7 +42,7 @@ type ascendNPU struct {
 // ascend910BHost has 8 NPUs in a full mesh, two at every second NUMA node.
 func ascend910BHost(name string, tool bool) *compose.Host {
 	h := compose.New("A host with 8 Huawei Ascend " + name + " in a full mesh of HCCS.\n" + ascendSources)
-	kunpeng.add(h)
+	addKunpeng(h, "Atlas 800T A2")
 	var npus []ascendNPU
 	numa := []int{6, 6, 4, 4, 0, 0, 2, 2}
 	for i, bus := range []string{"c1", "c2", "81", "82", "01", "02", "41", "42"} {
@@ -60,7 +62,7 @@ func ascend910BHost(name string, tool bool) *compose.Host {
 // ascendOmittedHost has 3 NPUs, of which npu-smi lists 2.
 func ascendOmittedHost() *compose.Host {
 	h := compose.New("A host with 3 Huawei Ascend 910B4, one of which npu-smi does not list.\n" + ascendSources)
-	kunpeng.add(h)
+	addKunpeng(h, "Atlas 800T A2")
 	npus := []ascendNPU{
 		{npu: 0, number: 0, bus: "c1:00.0", numa: 6, used: 2843, total: 32768, power: "93.7", celsius: 52},
 		{npu: 3, number: 3, bus: "82:00.0", numa: 4, used: 2842, total: 32768, power: "94.3", celsius: 51},
@@ -75,9 +77,7 @@ func ascendOmittedHost() *compose.Host {
 // ascend910CHost has 8 packages of two dies, each die a function that no NUMA node is known for, behind HCCS switches.
 func ascend910CHost() *compose.Host {
 	h := compose.New("A node of Huawei Ascend 910C (Atlas 800T A3): 8 packages with two dies each, behind HCCS switches.\n" + ascendSources)
-	board := kunpeng
-	board.dmi = map[string]string{"sys_vendor": "Huawei", "product_name": "Atlas 800T A3"}
-	board.add(h)
+	addKunpeng(h, "Atlas 800T A3")
 	var npus []ascendNPU
 	for i, bus := range []int{0x9d, 0x99, 0x95, 0x91, 0x3d, 0x39, 0x35, 0x31} {
 		for die := range 2 {
@@ -131,10 +131,7 @@ func ascendDuoHost() *compose.Host {
 	return h
 }
 
-var ascendPCIeServer = compose.Machine{
-	Model: "Intel(R) Xeon(R) Gold 6330 CPU @ 2.00GHz", VendorID: "GenuineIntel", Sockets: 2, CoresPerSocket: 28, ThreadsPerCore: 2, MemoryGiB: 512,
-	Kernel: "5.15.0-119-generic", OS: "Ubuntu 22.04.5 LTS", DMI: map[string]string{"sys_vendor": "Huawei", "product_name": "2288H V6"},
-}
+var ascendPCIeServer = server(2, processor{"Intel(R) Xeon(R) Gold 6330 CPU @ 2.00GHz", 28, 2}, 512, ubuntu("22.04.5", "5.15.0-119"), "Huawei", "2288H V6")
 
 // addAscend adds the functions of the NPUs, each once, and all nodes.
 func addAscend(h *compose.Host, device, subsystem string, npus []ascendNPU) {

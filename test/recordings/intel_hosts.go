@@ -22,14 +22,6 @@ drivers' files those of Documentation/ABI/testing/sysfs-driver-intel-i915-hwmon 
 captures of an Arc A380 and an Arc B580; what xpu-smi prints follows its user guide (intel/xpumanager,
 doc/smi_user_guide.md). PCI addresses, processors, firmware and UUIDs are made up.`
 
-// intelDesktop returns a machine with one processor of the model.
-func intelDesktop(model, kernel string, cores, memoryGiB int, dmi map[string]string) compose.Machine {
-	return compose.Machine{
-		Model: model, VendorID: "GenuineIntel", Sockets: 1, CoresPerSocket: cores, ThreadsPerCore: 1, MemoryGiB: memoryGiB,
-		Kernel: kernel, OS: "Ubuntu 24.04.3 LTS", DMI: dmi,
-	}
-}
-
 // intelMonitor are the files of a driver's monitor: i915 has one temperature, xe labels each.
 func intelMonitor(driver string, number, milliC int) map[string]string {
 	folder := fmt.Sprintf("hwmon/hwmon%d/", number)
@@ -68,7 +60,7 @@ func intelCard(h *compose.Host, bus int, f compose.Function, nodes ...string) {
 func a770Desktop() *compose.Host {
 	h := compose.New("A desktop with an Arc A770 of 16 GB and graphics in its Core i7, without Intel's tools.\n" + intelSources +
 		"\nThe size of the card follows from the window on its memory, which Resizable BAR makes as large.")
-	h.Machine(intelDesktop("13th Gen Intel(R) Core(TM) i7-13700K", "6.12.9-generic", 16, 64, map[string]string{"sys_vendor": "ASUS", "product_name": "System Product Name"}))
+	h.Machine(server(1, processor{"13th Gen Intel(R) Core(TM) i7-13700K", 16, 1}, 64, ubuntu("24.04.3", "6.12.9"), "ASUS", "System Product Name"))
 	graphics := compose.Function{
 		Place: "pci0000:00/0000:00:02.0", IDs: "8086:a780 1043:8882", Class: "038000", Revision: "04", Driver: "i915", NUMA: -1,
 	}
@@ -85,10 +77,7 @@ func a770Desktop() *compose.Host {
 // b580Host has cards of two vendors.
 func b580Host() *compose.Host {
 	h := compose.New("A workstation with an Arc B580 by the driver xe beside a GeForce RTX 4090.\n" + intelSources + "\n" + nvidiaSources)
-	h.Machine(compose.Machine{
-		Model: "AMD Ryzen 9 7950X 16-Core Processor", VendorID: "AuthenticAMD", Sockets: 1, CoresPerSocket: 16, ThreadsPerCore: 2, MemoryGiB: 128,
-		Kernel: "6.17.0-5-generic", OS: "Ubuntu 25.10", DMI: map[string]string{"sys_vendor": "ASRock", "product_name": "X670E Taichi"},
-	})
+	h.Machine(server(1, ryzen7950X, 128, system{"6.17.0-5-generic", "Ubuntu 25.10"}, "ASRock", "X670E Taichi"))
 	host := nvidiaHost{Driver: "580.105.08", CUDA: "13.0", GPUs: []nvidiaGPU{{
 		Function: compose.Function{
 			Place: "pci0000:00/0000:00:01.1/0000:01:00.0", IDs: "10de:2684 10de:16f3", Class: "030000", Revision: "a1", Driver: "nvidia", NUMA: -1,
@@ -100,7 +89,7 @@ func b580Host() *compose.Host {
 	intelCard(h, 0x06, compose.Function{
 		IDs: "8086:e20b 8086:1100", Class: "030000", Revision: "00", Driver: "xe", NUMA: -1, Link: "16.0 GT/s PCIe x8", Extra: intelMonitor("xe", 2, 54_000),
 	}, "card1", "renderD129")
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 // xpuAnswer is what xpu-smi prints of cards of one product.
@@ -119,10 +108,7 @@ const xpuDump = "1,2,4,9,11,16,22"
 func flexHost() *compose.Host {
 	h := compose.New("A server with 2 Data Center GPU Flex 170, with the driver and the tools that Intel packages.\n" + intelSources +
 		"\nThe memory is that which the user guide shows for the product.")
-	h.Machine(compose.Machine{
-		Model: "Intel(R) Xeon(R) Gold 6430", VendorID: "GenuineIntel", Sockets: 2, CoresPerSocket: 32, ThreadsPerCore: 2, MemoryGiB: 512,
-		Kernel: "5.15.0-151-generic", OS: "Ubuntu 22.04.5 LTS", DMI: map[string]string{"sys_vendor": "Dell Inc.", "product_name": "PowerEdge R760"},
-	})
+	h.Machine(server(2, processor{"Intel(R) Xeon(R) Gold 6430", 32, 2}, 512, ubuntu("22.04.5", "5.15.0-151"), "Dell Inc.", "PowerEdge R760"))
 	bmc := compose.Function{
 		Place: "pci0000:00/0000:00:1c.4/0000:08:00.0", IDs: "102b:0536 1028:0b22", Class: "030000", Revision: "04", Driver: "mgag200", NUMA: 0,
 	}
@@ -146,10 +132,7 @@ func flexHost() *compose.Host {
 func flexGuest() *compose.Host {
 	h := compose.New("A virtual machine with one virtual function of a Data Center GPU Flex 170, and the display that the hypervisor emulates.\n" + intelSources +
 		"\nNothing tells the guest how much of the card's memory is its own.")
-	h.Machine(compose.Machine{
-		Model: "Intel Xeon Processor (SapphireRapids)", VendorID: "GenuineIntel", Sockets: 1, CoresPerSocket: 8, ThreadsPerCore: 1, MemoryGiB: 32,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.3 LTS", DMI: map[string]string{"sys_vendor": "QEMU", "product_name": "Standard PC (Q35 + ICH9, 2009)"},
-	})
+	h.Machine(server(1, processor{"Intel Xeon Processor (SapphireRapids)", 8, 1}, 32, ubuntu("24.04.3", "6.8.0-60"), "QEMU", "Standard PC (Q35 + ICH9, 2009)"))
 	display := compose.Function{
 		Place: "pci0000:00/0000:00:01.0", IDs: "1234:1111 1af4:1100", Class: "030000", Revision: "02", Driver: "bochs-drm", NUMA: -1,
 	}
@@ -173,18 +156,18 @@ func intelLaptop(h *compose.Host, graphics, driver, npu string) *compose.Host {
 	}
 	h.PCI(gpu, unit)
 	addDRM(h, gpu.Folder(), "card1", "renderD128")
-	habanaNode(h, unit.Folder(), "accel0")
+	addAccel(h, unit.Folder(), 0)
 	return h
 }
 
 func meteorLake() *compose.Host {
 	h := compose.New("A laptop with a Core Ultra 7 155H (Meteor Lake): graphics and an NPU in the processor.\n" + intelSources)
-	h.Machine(intelDesktop("Intel(R) Core(TM) Ultra 7 155H", "6.8.0-60-generic", 16, 32, map[string]string{"sys_vendor": "LENOVO", "product_name": "21KCCTO1WW"}))
+	h.Machine(server(1, processor{"Intel(R) Core(TM) Ultra 7 155H", 16, 1}, 32, ubuntu("24.04.3", "6.8.0-60"), "LENOVO", "21KCCTO1WW"))
 	return intelLaptop(h, "8086:7d55 17aa:2234", "i915", "8086:7d1d 17aa:2234")
 }
 
 func lunarLake() *compose.Host {
 	h := compose.New("A laptop with a Core Ultra 7 258V (Lunar Lake): graphics by the driver xe and an NPU in the processor.\n" + intelSources)
-	h.Machine(intelDesktop("Intel(R) Core(TM) Ultra 7 258V", "6.14.0-15-generic", 8, 32, map[string]string{"sys_vendor": "LENOVO", "product_name": "21QHS00000"}))
+	h.Machine(server(1, processor{"Intel(R) Core(TM) Ultra 7 258V", 8, 1}, 32, ubuntu("24.04.3", "6.14.0-15"), "LENOVO", "21QHS00000"))
 	return intelLaptop(h, "8086:64a0 17aa:513b", "xe", "8086:643e 17aa:513b")
 }

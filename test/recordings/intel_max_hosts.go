@@ -22,10 +22,7 @@ board of four or eight joins each two tiles with is derived from the ports, not 
 // maxHost has Data Center GPU Max 1550 on PCIe, half of them to a socket, each tile joined to one of every other card.
 func maxHost(buses []int, lanes int) *compose.Host {
 	h := compose.New(fmt.Sprintf("A server with %d Data Center GPU Max 1550 joined by Xe Link, and two sockets.\n", len(buses)) + intelSources + "\n" + maxSources)
-	h.Machine(compose.Machine{
-		Model: "Intel(R) Xeon(R) Platinum 8480+", VendorID: "GenuineIntel", Sockets: 2, CoresPerSocket: 56, ThreadsPerCore: 2, MemoryGiB: 1024,
-		Kernel: "5.15.0-151-generic", OS: "Ubuntu 22.04.5 LTS", DMI: map[string]string{"sys_vendor": "Supermicro", "product_name": "SYS-421GE-TNRT3"},
-	})
+	h.Machine(server(2, processor{"Intel(R) Xeon(R) Platinum 8480+", 56, 2}, 1024, ubuntu("22.04.5", "5.15.0-151"), "Supermicro", "SYS-421GE-TNRT3"))
 	var addresses []string
 	for i, bus := range buses {
 		numa := i * 2 / len(buses)

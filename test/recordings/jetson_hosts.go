@@ -22,13 +22,10 @@ plausible one. Nothing was captured from a module.`
 type jetson struct {
 	model      string
 	compatible []string
-	kernel, os string
+	machine    compose.Machine
+	core       compose.MIDR
 	// release is the first line of /etc/nv_tegra_release.
 	release string
-	cores   int
-	// part is the processor's part number in MIDR_EL1, with the implementer.
-	implementer, part string
-	memoryKiB         int
 	// parent and name are the GPU's folder under /sys/devices/platform and its name there.
 	parent, name, chip string
 	thermal            string
@@ -37,20 +34,8 @@ type jetson struct {
 
 func (j jetson) host(readme string) *compose.Host {
 	h := compose.New(readme + "\n" + jetsonSources)
-	h.Link("/proc/device-tree", "/sys/firmware/devicetree/base")
-	h.Keep(h.AddFile("/sys/firmware/devicetree/base/model", j.model+"\x00"))
-	h.Keep(h.AddFile("/sys/firmware/devicetree/base/compatible", strings.Join(j.compatible, "\x00")+"\x00"))
-	var info strings.Builder
-	for core := range j.cores {
-		fmt.Fprintf(&info, "processor\t: %d\nBogoMIPS\t: 62.50\nCPU implementer\t: %s\nCPU architecture: 8\nCPU variant\t: 0x0\nCPU part\t: %s\nCPU revision\t: 1\n\n", core, j.implementer, j.part)
-	}
-	h.File("/proc/cpuinfo", info.String())
-	h.File("/proc/meminfo", fmt.Sprintf("MemTotal:       %d kB\nMemFree:        %d kB", j.memoryKiB, j.memoryKiB/2))
-	h.Files("/proc/sys/kernel", map[string]string{"osrelease": j.kernel, "arch": "aarch64"})
-	h.File("/etc/os-release", fmt.Sprintf("PRETTY_NAME=%q", j.os))
+	addSoC(h, j.machine, j.core, j.model, j.compatible...)
 	h.File("/etc/nv_tegra_release", j.release)
-	h.File("/proc/1/cgroup", "0::/init.scope")
-	h.File("/proc/self/cgroup", "0::/user.slice")
 
 	folder := "/sys/devices/platform/" + j.parent + j.name
 	_, node, _ := strings.Cut(j.name, ".")
@@ -78,10 +63,10 @@ func orinHost() *compose.Host {
 	return jetson{
 		model:      "NVIDIA Jetson AGX Orin Developer Kit",
 		compatible: []string{"nvidia,p3737-0000+p3701-0005", "nvidia,p3701-0005", "nvidia,tegra234"},
-		kernel:     "5.15.148-tegra", os: "Ubuntu 22.04.5 LTS",
-		release: "# R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic, EABI: aarch64, DATE: Wed Jan  8 01:49:37 UTC 2025",
-		cores:   12, implementer: "0x41", part: "0xd42", memoryKiB: 64349184,
-		parent: "bus@0/", name: "17000000.gpu", chip: "nvidia,ga10b", thermal: "gpu-thermal", nodes: nodes,
+		machine:    compose.Machine{CoresPerSocket: 12, MemoryMiB: 62841, Kernel: "5.15.148-tegra", OS: "Ubuntu 22.04.5 LTS"},
+		core:       compose.MIDR{Implementer: "0x41", Part: "0xd42"},
+		release:    "# R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic, EABI: aarch64, DATE: Wed Jan  8 01:49:37 UTC 2025",
+		parent:     "bus@0/", name: "17000000.gpu", chip: "nvidia,ga10b", thermal: "gpu-thermal", nodes: nodes,
 	}.host("A Jetson AGX Orin 64GB developer kit with Jetson Linux 36.4.3.")
 }
 
@@ -89,10 +74,10 @@ func xavierHost() *compose.Host {
 	return jetson{
 		model:      "Jetson-AGX",
 		compatible: []string{"nvidia,p2972-0000", "nvidia,tegra194"},
-		kernel:     "5.10.120-tegra", os: "Ubuntu 20.04.6 LTS",
-		release: "# R35 (release), REVISION: 4.1, GCID: 33958178, BOARD: t186ref, EABI: aarch64, DATE: Tue Aug  1 19:57:35 UTC 2023",
-		cores:   8, implementer: "0x4e", part: "0x004", memoryKiB: 31919160,
-		name: "17000000.gv11b", chip: "nvidia,gv11b", thermal: "GPU-therm",
+		machine:    compose.Machine{CoresPerSocket: 8, MemoryMiB: 31171, Kernel: "5.10.120-tegra", OS: "Ubuntu 20.04.6 LTS"},
+		core:       compose.MIDR{Implementer: "0x4e", Part: "0x004"},
+		release:    "# R35 (release), REVISION: 4.1, GCID: 33958178, BOARD: t186ref, EABI: aarch64, DATE: Tue Aug  1 19:57:35 UTC 2023",
+		name:       "17000000.gv11b", chip: "nvidia,gv11b", thermal: "GPU-therm",
 		nodes: []string{"/dev/nvmap", "/dev/nvhost-as-gpu", "/dev/nvhost-ctrl-gpu", "/dev/nvhost-gpu", "/dev/nvhost-tsg-gpu"},
 	}.host("A Jetson AGX Xavier with Jetson Linux 35.4.1, whose device tree names the board and not the module.")
 }

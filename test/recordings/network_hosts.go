@@ -13,10 +13,7 @@ func init() {
 }
 
 // userNode is the host of a user of machines on the network.
-var userNode = compose.Machine{
-	Model: "AMD EPYC 7742 64-Core Processor", VendorID: "AuthenticAMD", Sockets: 2, CoresPerSocket: 64, ThreadsPerCore: 2, MemoryGiB: 512,
-	Kernel: "5.15.0-119-generic", OS: "Ubuntu 20.04.6 LTS", DMI: map[string]string{"sys_vendor": "Dell Inc.", "product_name": "PowerEdge R6525"},
-}
+var userNode = server(2, processor{"AMD EPYC 7742 64-Core Processor", 64, 2}, 512, ubuntu("20.04.6", "5.15.0-119"), "Dell Inc.", "PowerEdge R6525")
 
 // graphcorePodHost is configured for a partition of four IPUs of an IPU-M2000.
 func graphcorePodHost() *compose.Host {

@@ -65,37 +65,39 @@ func (g nvidiaGPU) CurrentMIG() string {
 	}
 }
 
-// addNVIDIA adds the GPUs to the bus, the driver's files, and what nvidia-smi prints of them.
-func addNVIDIA(h *compose.Host, n nvidiaHost) error {
+// addNVIDIA adds the GPUs to the bus, the driver's files, and what nvidia-smi prints of them, and returns the host.
+func addNVIDIA(h *compose.Host, n nvidiaHost) *compose.Host {
 	addNVIDIADriver(h, n)
-	return addNVIDIATool(h, n)
-}
-
-// addNVIDIADriver adds what the kernel shows of the GPUs.
-func addNVIDIADriver(h *compose.Host, n nvidiaHost) {
-	h.File("/proc/driver/nvidia/version", fmt.Sprintf(
-		"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  %s  Release Build\nGCC version:  gcc version 13.3.0", n.Driver))
-	for _, g := range n.GPUs {
-		h.PCI(g.Function)
-		h.Device(fmt.Sprintf("/dev/nvidia%d", g.Index))
-		h.File("/proc/driver/nvidia/gpus/"+g.Address()+"/information", fmt.Sprintf(
-			"Model: \t\t %s\nIRQ:   \t\t %d\nGPU UUID: \t %s\nVideo BIOS: \t %s\nBus Type: \t PCIe\nBus Location: \t %s\nDevice Minor: \t %d\nGPU Excluded:\t No",
-			g.Product, 200+g.Index, g.UUID, g.VBIOS, g.Address(), g.Index))
-		addCapabilities(h, g)
-	}
-}
-
-// addNVIDIATool adds what nvidia-smi prints.
-func addNVIDIATool(h *compose.Host, n nvidiaHost) error {
 	report, err := n.report()
-	if err != nil {
-		return err
-	}
+	h.Keep(err)
 	h.Command(report, "nvidia-smi", "-q", "-x")
 	h.Command(n.list(), "nvidia-smi", "-L")
 	h.Command(n.topology(), "nvidia-smi", "topo", "-m")
 	h.Command(n.nvlinks(), "nvidia-smi", "nvlink", "-s")
-	return nil
+	return h
+}
+
+// addNVIDIADriver adds what the kernel shows of the GPUs.
+func addNVIDIADriver(h *compose.Host, n nvidiaHost) {
+	addNVIDIAVersion(h, n.Driver)
+	for _, g := range n.GPUs {
+		addNVIDIAFunction(h, g.Function, g.Index, g.Product, g.UUID, g.VBIOS)
+		addCapabilities(h, g)
+	}
+}
+
+func addNVIDIAVersion(h *compose.Host, driver string) {
+	h.File("/proc/driver/nvidia/version", fmt.Sprintf(
+		"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  %s  Release Build\nGCC version:  gcc version 13.3.0", driver))
+}
+
+// addNVIDIAFunction adds a GPU to the bus, its node, and what the driver says of it.
+func addNVIDIAFunction(h *compose.Host, f compose.Function, minor int, product, uuid, vbios string) {
+	h.PCI(f)
+	h.Device(fmt.Sprintf("/dev/nvidia%d", minor))
+	h.File("/proc/driver/nvidia/gpus/"+f.Address()+"/information", fmt.Sprintf(
+		"Model: \t\t %s\nIRQ:   \t\t %d\nGPU UUID: \t %s\nVideo BIOS: \t %s\nBus Type: \t PCIe\nBus Location: \t %s\nDevice Minor: \t %d\nGPU Excluded:\t No",
+		product, 200+minor, uuid, vbios, f.Address(), minor))
 }
 
 // report is what `nvidia-smi -q -x` prints.

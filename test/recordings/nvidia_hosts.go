@@ -14,20 +14,8 @@ PCI ids, product names, memory and the format of nvidia-smi's output are those o
 func h100Host() *compose.Host {
 	h := compose.New("A host with 8 NVIDIA H100 80GB HBM3 on 4 NVSwitches and two sockets.\n" + nvidiaSources + h100Network)
 	addH100Network(h)
-	h.Machine(compose.Machine{
-		Model: "Intel(R) Xeon(R) Platinum 8480C", VendorID: "GenuineIntel",
-		Sockets: 2, CoresPerSocket: 56, ThreadsPerCore: 2, MemoryGiB: 2048,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS",
-		DMI: map[string]string{"sys_vendor": "NVIDIA", "product_name": "DGXH100"},
-	})
-	for i := range 4 {
-		bridge := fmt.Sprintf("pci0000:00/0000:00:1c.%d", i)
-		h.PCI(compose.Bridge(bridge, "8086:1bb8 8086:0000", "8.0 GT/s PCIe x2", 0), compose.Function{
-			Place: fmt.Sprintf("%s/0000:%02x:00.0", bridge, 5+i), IDs: "10de:22a3 10de:1796", Class: "068000", Revision: "a1",
-			Driver: "nvidia-nvswitch", Link: "8.0 GT/s PCIe x2",
-		})
-		h.Device(fmt.Sprintf("/dev/nvidia-nvswitch%d", i))
-	}
+	h.Machine(dgxH100)
+	addH100Switches(h)
 	host := nvidiaHost{Driver: "580.105.08", CUDA: "13.0", Links: 18, LinkRate: "26.562"}
 	for i, bus := range []int{0x1b, 0x43, 0x52, 0x61, 0x9d, 0xc3, 0xd1, 0xdf} {
 		numa, root := i/4, bus-6
@@ -37,27 +25,27 @@ func h100Host() *compose.Host {
 		h.PCI(compose.Bridge(port, "8086:352a 8086:0000", "32.0 GT/s PCIe x16", numa),
 			compose.Bridge(upstream, "1000:c030 1000:1004", "32.0 GT/s PCIe x16", numa),
 			compose.Bridge(downstream, "1000:c030 1000:1004", "32.0 GT/s PCIe x16", numa))
-		host.GPUs = append(host.GPUs, nvidiaGPU{
-			Function: compose.Function{
-				Place: fmt.Sprintf("%s/0000:%02x:00.0", downstream, bus), IDs: "10de:2330 10de:16c1", Class: "030200", Revision: "a1",
-				Driver: "nvidia", NUMA: numa, Link: "32.0 GT/s PCIe x16",
-			},
-			Product: "NVIDIA H100 80GB HBM3", Architecture: "Hopper", UUID: nvidiaUUID(0x10, i), VBIOS: "96.00.A5.00.01",
-			Index: i, MemoryMiB: 81559, ReservedMiB: 480, Fabric: true,
-		})
+		host.GPUs = append(host.GPUs, h100SXM.at(0x10, i, fmt.Sprintf("%s/0000:%02x:00.0", downstream, bus), numa))
 	}
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
+}
+
+// addH100Switches adds the NVSwitches of an HGX board, each behind a port of its own.
+func addH100Switches(h *compose.Host) {
+	for i := range 4 {
+		bridge := fmt.Sprintf("pci0000:00/0000:00:1c.%d", i)
+		h.PCI(compose.Bridge(bridge, "8086:1bb8 8086:0000", "8.0 GT/s PCIe x2", 0), compose.Function{
+			Place: fmt.Sprintf("%s/0000:%02x:00.0", bridge, 5+i), IDs: "10de:22a3 10de:1796", Class: "068000", Revision: "a1",
+			Driver: "nvidia-nvswitch", Link: "8.0 GT/s PCIe x2",
+		})
+		h.Device(fmt.Sprintf("/dev/nvidia-nvswitch%d", i))
+	}
 }
 
 // l40sHost has 4 GPUs on PCIe root ports, 2 to a socket, and no links between them.
 func l40sHost() *compose.Host {
 	h := compose.New("A host with 4 NVIDIA L40S on PCIe and two sockets.\n" + nvidiaSources)
-	h.Machine(compose.Machine{
-		Model: "AMD EPYC 9354 32-Core Processor", VendorID: "AuthenticAMD",
-		Sockets: 2, CoresPerSocket: 32, ThreadsPerCore: 2, MemoryGiB: 768,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS",
-		DMI: map[string]string{"sys_vendor": "Supermicro", "product_name": "AS -4125GS-TNRT"},
-	})
+	h.Machine(server(2, epyc9354, 768, ubuntu("24.04.2", "6.8.0-60"), "Supermicro", "AS -4125GS-TNRT"))
 	host := nvidiaHost{Driver: "595.80", CUDA: "13.2"}
 	for i, bus := range []int{0x01, 0x41, 0x81, 0xc1} {
 		numa := i / 2
@@ -67,19 +55,7 @@ func l40sHost() *compose.Host {
 			Place: place + ".1", IDs: "10de:22ba 10de:1851", Class: "040300", Revision: "a1",
 			Driver: "snd_hda_intel", NUMA: numa, Link: "16.0 GT/s PCIe x16",
 		})
-		host.GPUs = append(host.GPUs, nvidiaGPU{
-			Function: compose.Function{
-				Place: place + ".0", IDs: "10de:26b9 10de:1851", Class: "030200", Revision: "a1",
-				Driver: "nvidia", NUMA: numa, Link: "16.0 GT/s PCIe x16",
-			},
-			Product: "NVIDIA L40S", Architecture: "Ada Lovelace", UUID: nvidiaUUID(0x40, i), VBIOS: "95.02.66.00.02",
-			Index: i, MemoryMiB: 46068, ReservedMiB: 609,
-		})
+		host.GPUs = append(host.GPUs, l40s.at(0x40, i, place+".0", numa))
 	}
-	return finish(h, addNVIDIA(h, host))
-}
-
-func finish(h *compose.Host, err error) *compose.Host {
-	h.Keep(err)
-	return h
+	return addNVIDIA(h, host)
 }

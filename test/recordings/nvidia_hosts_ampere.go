@@ -40,7 +40,7 @@ func dgxA100Host() *compose.Host {
 		host.GPUs = append(host.GPUs, a100.at(0x12, i, place, numa[i]))
 	}
 	withBridges(h, "1000:c010 1000:a064", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 // addNVSwitches adds NVSwitches on consecutive buses behind a port, each with the device node of its driver.
@@ -64,18 +64,13 @@ the product's; the subsystem's id, VBIOS, UUIDs, addresses and the bridges on th
 
 func a100BridgeHost() *compose.Host {
 	h := compose.New(a100BridgeReadme)
-	h.Machine(compose.Machine{
-		Model: "AMD EPYC 7543 32-Core Processor", VendorID: "AuthenticAMD",
-		Sockets: 2, CoresPerSocket: 32, ThreadsPerCore: 2, MemoryGiB: 512,
-		Kernel: "5.15.0-141-generic", OS: "Ubuntu 22.04.5 LTS",
-		DMI: map[string]string{"sys_vendor": "Dell Inc.", "product_name": "PowerEdge R7525"},
-	})
+	h.Machine(server(2, epyc7543, 512, ubuntu("22.04.5", "5.15.0-141"), "Dell Inc.", "PowerEdge R7525"))
 	host := nvidiaHost{Driver: "550.163.01", CUDA: "12.4", Direct: map[[2]int]int{{0, 1}: 12, {2, 3}: 12}, LinkRate: "25"}
 	for i, bus := range []int{0x01, 0x41, 0x81, 0xc1} {
 		host.GPUs = append(host.GPUs, a100PCIe.at(0x13, i, rootPort(bus), i/2))
 	}
 	withBridges(h, "1022:1483 1022:1453", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 const a100MIGReadme = `
@@ -88,12 +83,7 @@ of an H100 with MIG. Addresses, UUIDs and the minors of the capabilities are mad
 
 func a100MIGHost() *compose.Host {
 	h := compose.New(a100MIGReadme)
-	h.Machine(compose.Machine{
-		Model: "AMD EPYC 7543 32-Core Processor", VendorID: "AuthenticAMD",
-		Sockets: 2, CoresPerSocket: 32, ThreadsPerCore: 2, MemoryGiB: 512,
-		Kernel: "5.15.0-141-generic", OS: "Ubuntu 22.04.5 LTS",
-		DMI: map[string]string{"sys_vendor": "Supermicro", "product_name": "AS -2124GQ-NART"},
-	})
+	h.Machine(server(2, epyc7543, 512, ubuntu("22.04.5", "5.15.0-141"), "Supermicro", "AS -2124GQ-NART"))
 	host := nvidiaHost{Driver: "570.148.08", CUDA: "12.8", Direct: fourGPUMesh, LinkRate: "25"}
 	for i, bus := range []int{0x01, 0x41, 0x81, 0xc1} {
 		host.GPUs = append(host.GPUs, a100.at(0x14, i, rootPort(bus), i/2))
@@ -112,7 +102,7 @@ func a100MIGHost() *compose.Host {
 	}
 	host.GPUs[2].MIG = []nvidiaMIG{{Profile: "7g.40gb", Instance: 0, MiB: 40448}}
 	withBridges(h, "1022:1483 1022:1453", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 // fourGPUMesh joins each of four A100 to each other by four links.

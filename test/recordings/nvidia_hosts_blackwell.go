@@ -21,12 +21,7 @@ of this generation are reached through network devices and not on PCI is from me
 
 func b200Host() *compose.Host {
 	h := compose.New(b200Readme)
-	h.Machine(compose.Machine{
-		Model: "INTEL(R) XEON(R) PLATINUM 8570", VendorID: "GenuineIntel",
-		Sockets: 2, CoresPerSocket: 56, ThreadsPerCore: 2, MemoryGiB: 2048,
-		Kernel: "6.8.0-1028-nvidia", OS: "Ubuntu 24.04.2 LTS",
-		DMI: map[string]string{"sys_vendor": "NVIDIA", "product_name": "DGX B200"},
-	})
+	h.Machine(server(2, processor{"INTEL(R) XEON(R) PLATINUM 8570", 56, 2}, 2048, system{"6.8.0-1028-nvidia", "Ubuntu 24.04.2 LTS"}, "NVIDIA", "DGX B200"))
 	host := nvidiaHost{Driver: "580.105.08", CUDA: "13.0", Links: 18, LinkRate: "53.125"}
 	for i, bus := range []int{0x8f, 0x90, 0x96, 0x97, 0xc4, 0xc5, 0xcb, 0xcc} {
 		first := bus - i%2
@@ -35,7 +30,7 @@ func b200Host() *compose.Host {
 		host.GPUs = append(host.GPUs, b200.at(0x19, i, place, i/4))
 	}
 	withBridges(h, "1000:c030 1000:1004", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 const gb200Readme = `
@@ -60,7 +55,7 @@ func gb200Host() *compose.Host {
 		host.GPUs = append(host.GPUs, gpu)
 	}
 	withBridges(h, "10de:22b1 10de:0000", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 const rtxPRO6000Readme = `
@@ -72,12 +67,7 @@ and bridges are made up or from memory.`
 
 func rtxPRO6000Host() *compose.Host {
 	h := compose.New(rtxPRO6000Readme)
-	h.Machine(compose.Machine{
-		Model: "AMD EPYC 9575F 64-Core Processor", VendorID: "AuthenticAMD",
-		Sockets: 2, CoresPerSocket: 64, ThreadsPerCore: 2, MemoryGiB: 1536,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS",
-		DMI: map[string]string{"sys_vendor": "Supermicro", "product_name": "AS -5126GS-TNRT2"},
-	})
+	h.Machine(server(2, epyc9575F, 1536, ubuntu("24.04.2", "6.8.0-60"), "Supermicro", "AS -5126GS-TNRT2"))
 	host := nvidiaHost{Driver: "580.105.08", CUDA: "13.0"}
 	for i := range 8 {
 		socket := i / 4
@@ -87,5 +77,5 @@ func rtxPRO6000Host() *compose.Host {
 		host.GPUs = append(host.GPUs, rtxPRO6000.at(0x1b, i, place, socket))
 	}
 	withBridges(h, "1000:c030 1000:1004", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }

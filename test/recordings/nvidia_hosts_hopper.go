@@ -14,12 +14,7 @@ func init() {
 }
 
 func hopperMachine() compose.Machine {
-	return compose.Machine{
-		Model: "Intel(R) Xeon(R) Platinum 8480C", VendorID: "GenuineIntel",
-		Sockets: 2, CoresPerSocket: 56, ThreadsPerCore: 2, MemoryGiB: 2048,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS",
-		DMI: map[string]string{"sys_vendor": "Supermicro", "product_name": "SYS-821GE-TNHR"},
-	}
+	return server(2, xeon8480C, 2048, ubuntu("24.04.2", "6.8.0-60"), "Supermicro", "SYS-821GE-TNHR")
 }
 
 const h200Readme = `
@@ -38,7 +33,7 @@ func h200Host() *compose.Host {
 		host.GPUs = append(host.GPUs, h200.at(0x15, i, place, i/4))
 	}
 	withBridges(h, "1000:c030 1000:1004", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 const h100MIGReadme = `
@@ -49,18 +44,13 @@ MIG user guide. The address is the capture's; UUIDs and the minors of the capabi
 
 func h100MIGHost() *compose.Host {
 	h := compose.New(h100MIGReadme)
-	h.Machine(compose.Machine{
-		Model: "Intel(R) Xeon(R) Platinum 8480+", VendorID: "GenuineIntel",
-		Sockets: 1, CoresPerSocket: 13, ThreadsPerCore: 2, MemoryGiB: 225,
-		Kernel: "5.15.0-185-generic", OS: "Ubuntu 22.04.5 LTS",
-		DMI: map[string]string{"sys_vendor": "QEMU", "product_name": "Standard PC (Q35 + ICH9, 2009)"},
-	})
+	h.Machine(server(1, processor{"Intel(R) Xeon(R) Platinum 8480+", 13, 2}, 225, ubuntu("22.04.5", "5.15.0-185"), "QEMU", "Standard PC (Q35 + ICH9, 2009)"))
 	gpu := h100SXM.at(0x16, 0, "pci0000:00/0000:00:09.0", -1)
 	gpu.Fabric = false
 	for i := range 7 {
 		gpu.MIG = append(gpu.MIG, nvidiaMIG{Profile: "1g.10gb", Instance: 7 + i, MiB: 9984})
 	}
-	return finish(h, addNVIDIA(h, nvidiaHost{Driver: "590.48.01", CUDA: "13.1", GPUs: []nvidiaGPU{gpu}}))
+	return addNVIDIA(h, nvidiaHost{Driver: "590.48.01", CUDA: "13.1", GPUs: []nvidiaGPU{gpu}})
 }
 
 const gh200Readme = `
@@ -78,7 +68,7 @@ func gh200Host() *compose.Host {
 	}, compose.NeoverseV2)
 	gpu := gh200.at(0x17, 0, "pci0009:00/0009:00:00.0/0009:01:00.0", 0)
 	withBridges(h, "10de:22b1 10de:0000", []nvidiaGPU{gpu})
-	return finish(h, addNVIDIA(h, nvidiaHost{Driver: "580.105.08", CUDA: "13.0", GPUs: []nvidiaGPU{gpu}}))
+	return addNVIDIA(h, nvidiaHost{Driver: "580.105.08", CUDA: "13.0", GPUs: []nvidiaGPU{gpu}})
 }
 
 const h100QuadReadme = `
@@ -106,5 +96,5 @@ func h100QuadHost() *compose.Host {
 		host.GPUs = append(host.GPUs, gpu)
 	}
 	withBridges(h, "1022:14ab 1022:1453", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-
 	"github.com/rankwright/rankwright/internal/nvml/report"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
@@ -11,13 +9,6 @@ func init() {
 	recordings["nvidia-gb10"] = gb10Host
 	recordings["nvidia-thor-no-pci"] = thorHost
 	recordings["nvidia-wsl2"] = wslHost
-}
-
-// printNVML adds a document of rankwright-nvml.
-func printNVML(h *compose.Host, document report.Host) {
-	printed, err := json.Marshal(document)
-	h.Keep(err)
-	h.Command(string(printed)+"\n", "rankwright-nvml", "query")
 }
 
 const gb10Readme = `
@@ -37,8 +28,8 @@ func gb10Host() *compose.Host {
 	}
 	h.PCI(compose.Bridge("pci000f:00/000f:00:00.0", "10de:22d1 10de:0000", "32.0 GT/s PCIe x16", -1))
 	addNVML(h, nvmlHost{driver: "580.126.09", cuda: "13.0", gpus: []nvmlGPU{{gpu, report.GPU{
-		Name: "NVIDIA GB10", UUID: nvidiaUUID(0x12, 0), Minor: pointer(int32(0)), Architecture: "Blackwell", ComputeCapability: "12.1",
-		TemperatureC: pointer(int64(36)), UtilizationPercent: pointer(int64(2)),
+		Name: "NVIDIA GB10", UUID: nvidiaUUID(0x12, 0), Minor: new(int32(0)), Architecture: "Blackwell", ComputeCapability: "12.1",
+		TemperatureC: new(int64(36)), UtilizationPercent: new(int64(2)),
 	}}}})
 	return h
 }
@@ -59,7 +50,7 @@ func thorHost() *compose.Host {
 	h.File("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  580.00  Release Build")
 	h.Device("/dev/nvidia0")
 	printNVML(h, report.Host{Library: "libnvidia-ml.so.1", DriverVersion: "580.00", CUDAVersion: "13.0", GPUs: []report.GPU{{
-		Name: "NVIDIA Thor", UUID: nvidiaUUID(0x13, 0), Minor: pointer(int32(0)), Architecture: "Blackwell", ComputeCapability: "11.0",
+		Name: "NVIDIA Thor", UUID: nvidiaUUID(0x13, 0), Minor: new(int32(0)), Architecture: "Blackwell", ComputeCapability: "11.0",
 	}}})
 	return h
 }
@@ -78,7 +69,7 @@ func wslHost() *compose.Host {
 	h.Keep(h.AddFile("/usr/lib/wsl/lib/libnvidia-ml.so.1", "\x7fELF"))
 	printNVML(h, report.Host{Library: "/usr/lib/wsl/lib/libnvidia-ml.so.1", DriverVersion: "581.57", CUDAVersion: "13.0", GPUs: []report.GPU{{
 		PCI: "0000:01:00.0", Name: "NVIDIA GeForce RTX 4090", UUID: nvidiaUUID(0x14, 0), Architecture: "Ada", ComputeCapability: "8.9",
-		Memory: &report.Memory{TotalMiB: 24564, UsedMiB: 1890}, TemperatureC: pointer(int64(41)), PowerMilliW: pointer(int64(21_500)),
+		Memory: &report.Memory{TotalMiB: 24564, UsedMiB: 1890}, TemperatureC: new(int64(41)), PowerMilliW: new(int64(21_500)),
 	}}})
 	return h
 }

@@ -26,7 +26,7 @@ func l4Host() *compose.Host {
 	for i := range 8 {
 		host.GPUs = append(host.GPUs, l4.at(0x21, i, fmt.Sprintf("pci0000:00/0000:00:%02x.0", 3+i), i/4))
 	}
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 const rtx4090Readme = `
@@ -38,12 +38,7 @@ and memory are the product's. Addresses, the subsystem's id, VBIOS, UUIDs and br
 
 func rtx4090Host() *compose.Host {
 	h := compose.New(rtx4090Readme)
-	h.Machine(compose.Machine{
-		Model: "AMD Ryzen 9 7950X 16-Core Processor", VendorID: "AuthenticAMD",
-		Sockets: 1, CoresPerSocket: 16, ThreadsPerCore: 2, MemoryGiB: 64,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS",
-		DMI: map[string]string{"sys_vendor": "ASUS", "product_name": "System Product Name"},
-	})
+	h.Machine(server(1, ryzen7950X, 64, ubuntu("24.04.2", "6.8.0-60"), "ASUS", "System Product Name"))
 	host := nvidiaHost{Driver: "575.64.05", CUDA: "12.9"}
 	for i := range 2 {
 		place := fmt.Sprintf("pci0000:00/0000:00:01.%d/0000:%02x:00.0", i+1, i+1)
@@ -63,7 +58,7 @@ func rtx4090Host() *compose.Host {
 	addDRM(h, host.GPUs[0].Folder(), "card0", "renderD128")
 	addDRM(h, host.GPUs[1].Folder(), "card1", "renderD129")
 	addDRM(h, graphics.Folder(), "card2", "renderD130")
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 const mixedReadme = `
@@ -74,17 +69,12 @@ from memory.`
 
 func mixedHost() *compose.Host {
 	h := compose.New(mixedReadme)
-	h.Machine(compose.Machine{
-		Model: "AMD EPYC 7443 24-Core Processor", VendorID: "AuthenticAMD",
-		Sockets: 2, CoresPerSocket: 24, ThreadsPerCore: 2, MemoryGiB: 256,
-		Kernel: "5.15.0-141-generic", OS: "Ubuntu 22.04.5 LTS",
-		DMI: map[string]string{"sys_vendor": "GIGABYTE", "product_name": "G292-Z20-00"},
-	})
+	h.Machine(server(2, processor{"AMD EPYC 7443 24-Core Processor", 24, 2}, 256, ubuntu("22.04.5", "5.15.0-141"), "GIGABYTE", "G292-Z20-00"))
 	host := nvidiaHost{Driver: "550.163.01", CUDA: "12.4"}
 	for i, bus := range []int{0x21, 0x41, 0xa1, 0xc1} {
 		product := []nvidiaProduct{l4, a10}[i%2]
 		host.GPUs = append(host.GPUs, product.at(0x23, i, rootPort(bus), i/2))
 	}
 	withBridges(h, "1022:1483 1022:1453", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }

@@ -49,7 +49,7 @@ func containerHost() *compose.Host {
 		}
 		h.PCI(gpu.Function)
 	}
-	return finish(h, addNVIDIA(h, at))
+	return addNVIDIA(h, at)
 }
 
 // lostHost has a GPU that fell off the bus: its handle cannot be had, and that ends the report of all.
@@ -122,7 +122,7 @@ func vfioHost() *compose.Host {
 		h.Link(gpu.Folder()+"/iommu_group", group)
 		h.Device(fmt.Sprint("/dev/vfio/", 40+i))
 	}
-	return finish(h, addNVIDIA(h, nvidiaHost{Driver: "580.105.08", CUDA: "13.0", GPUs: gpus[:2]}))
+	return addNVIDIA(h, nvidiaHost{Driver: "580.105.08", CUDA: "13.0", GPUs: gpus[:2]})
 }
 
 // noDriverHost has the tool installed, but no driver loaded.

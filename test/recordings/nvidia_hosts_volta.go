@@ -28,12 +28,7 @@ var hybridCubeMesh = map[[2]int]int{
 
 func dgx1Host() *compose.Host {
 	h := compose.New(dgx1Readme)
-	h.Machine(compose.Machine{
-		Model: "Intel(R) Xeon(R) CPU E5-2698 v4 @ 2.20GHz", VendorID: "GenuineIntel",
-		Sockets: 2, CoresPerSocket: 20, ThreadsPerCore: 2, MemoryGiB: 512,
-		Kernel: "5.4.0-216-generic", OS: "Ubuntu 20.04.6 LTS",
-		DMI: map[string]string{"sys_vendor": "NVIDIA", "product_name": "DGX-1 with V100-32"},
-	})
+	h.Machine(server(2, processor{"Intel(R) Xeon(R) CPU E5-2698 v4 @ 2.20GHz", 20, 2}, 512, ubuntu("20.04.6", "5.4.0-216"), "NVIDIA", "DGX-1 with V100-32"))
 	host := nvidiaHost{Driver: "535.247.01", CUDA: "12.2", Direct: hybridCubeMesh, LinkRate: "25.781"}
 	for i, bus := range []int{0x06, 0x07, 0x0a, 0x0b, 0x85, 0x86, 0x89, 0x8a} {
 		root, first := 0x80*(i/4), bus-i%2 // the first of the two behind a switch
@@ -42,7 +37,7 @@ func dgx1Host() *compose.Host {
 		host.GPUs = append(host.GPUs, v100.at(0x11, i, place, i/4))
 	}
 	withBridges(h, "10b5:9797 10b5:9797", host.GPUs)
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 const t4Readme = `
@@ -59,7 +54,7 @@ func t4Host() *compose.Host {
 	for i := range 4 {
 		host.GPUs = append(host.GPUs, t4.at(0x20, i, fmt.Sprintf("pci0000:00/0000:00:%02x.0", 4+i), -1))
 	}
-	return finish(h, addNVIDIA(h, host))
+	return addNVIDIA(h, host)
 }
 
 // gcpMachine is a virtual machine of Google Compute Engine, two threads a core.

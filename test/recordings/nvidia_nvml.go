@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/rankwright/rankwright/internal/nvml/report"
 	"github.com/rankwright/rankwright/test/recordings/compose"
@@ -36,18 +35,18 @@ type nvmlGPU struct {
 
 // addNVML adds the GPUs to the bus, the driver's files, and the document.
 func addNVML(h *compose.Host, n nvmlHost) {
-	h.File("/proc/driver/nvidia/version", fmt.Sprintf(
-		"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  %s  Release Build\nGCC version:  gcc version 13.3.0", n.driver))
+	addNVIDIAVersion(h, n.driver)
 	document := report.Host{Library: "libnvidia-ml.so.1", DriverVersion: n.driver, CUDAVersion: n.cuda, Missing: n.missing}
 	for i, g := range n.gpus {
-		h.PCI(g.Function)
-		h.Device(fmt.Sprintf("/dev/nvidia%d", i))
-		h.File("/proc/driver/nvidia/gpus/"+g.Address()+"/information", fmt.Sprintf(
-			"Model: \t\t %s\nIRQ:   \t\t %d\nGPU UUID: \t %s\nVideo BIOS: \t %s\nBus Type: \t PCIe\nBus Location: \t %s\nDevice Minor: \t %d\nGPU Excluded:\t No",
-			g.report.Name, 200+i, g.report.UUID, g.report.VBIOS, g.Address(), i))
+		addNVIDIAFunction(h, g.Function, i, g.report.Name, g.report.UUID, g.report.VBIOS)
 		g.report.PCI = g.Address()
 		document.GPUs = append(document.GPUs, g.report)
 	}
+	printNVML(h, document)
+}
+
+// printNVML adds a document of rankwright-nvml.
+func printNVML(h *compose.Host, document report.Host) {
 	printed, err := json.Marshal(document)
 	h.Keep(err)
 	h.Command(string(printed)+"\n", "rankwright-nvml", "query")
@@ -55,15 +54,13 @@ func addNVML(h *compose.Host, n nvmlHost) {
 
 // nvmlFacts are what NVML tells of a GPU that works.
 func nvmlFacts(gpu report.GPU, index int, memory report.Memory) report.GPU {
-	gpu.Minor, gpu.Memory = pointer(int32(index)), &memory
-	gpu.ECC = &report.ECC{Enabled: true, VolatileUncorrectable: pointer(int64(0)), AggregateUncorrectable: pointer(int64(0)), SRAMThresholdExceeded: pointer(false)}
+	gpu.Minor, gpu.Memory = new(int32(index)), &memory
+	gpu.ECC = &report.ECC{Enabled: true, VolatileUncorrectable: new(int64(0)), AggregateUncorrectable: new(int64(0)), SRAMThresholdExceeded: new(false)}
 	gpu.RemappedRows = &report.RemappedRows{}
-	gpu.RecoveryAction, gpu.PersistenceMode = pointer(int64(0)), pointer(true)
-	gpu.TemperatureC, gpu.PowerMilliW, gpu.UtilizationPercent = pointer(int64(34)), pointer(int64(70120)), pointer(int64(0))
+	gpu.RecoveryAction, gpu.PersistenceMode = new(int64(0)), new(true)
+	gpu.TemperatureC, gpu.PowerMilliW, gpu.UtilizationPercent = new(int64(34)), new(int64(70120)), new(int64(0))
 	return gpu
 }
-
-func pointer[T any](value T) *T { return &value }
 
 // nvmlLinks are active links, each with its other end.
 func nvmlLinks(count int, version string, mbps int64, remote func(link int) (report.Remote, string)) []report.NVLink {

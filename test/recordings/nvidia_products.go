@@ -48,6 +48,10 @@ var (
 		name: "NVIDIA L4", ids: "10de:27b8 10de:16ee", class: "030200", architecture: "Ada Lovelace", vbios: "95.04.65.00.02",
 		link: gen4x16, memoryMiB: 23034, reservedMiB: 457,
 	}
+	l40s = nvidiaProduct{
+		name: "NVIDIA L40S", ids: "10de:26b9 10de:1851", class: "030200", architecture: "Ada Lovelace", vbios: "95.02.66.00.02",
+		link: gen4x16, memoryMiB: 46068, reservedMiB: 609,
+	}
 	rtx4090 = nvidiaProduct{
 		name: "NVIDIA GeForce RTX 4090", ids: "10de:2684 10de:167c", class: "030000", architecture: "Ada Lovelace", vbios: "95.02.3C.80.E4",
 		link: gen4x16, memoryMiB: 24564, reservedMiB: 357,

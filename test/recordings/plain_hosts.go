@@ -25,12 +25,7 @@ and NVMe, and the virtual interfaces of 200 pods.
 
 Names of files are those of Documentation/ABI/testing/sysfs-class-net and sysfs-block; PCI ids, models and addresses are
 from memory or made up.`)
-	h.Machine(compose.Machine{
-		Model: "Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz", VendorID: "GenuineIntel",
-		Sockets: 2, CoresPerSocket: 32, ThreadsPerCore: 2, MemoryGiB: 512,
-		Kernel: "6.12.48+deb13-amd64", OS: "Debian GNU/Linux 13 (trixie)",
-		DMI: map[string]string{"sys_vendor": "Dell Inc.", "product_name": "PowerEdge R650"},
-	})
+	h.Machine(server(2, processor{"Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz", 32, 2}, 512, system{"6.12.48+deb13-amd64", "Debian GNU/Linux 13 (trixie)"}, "Dell Inc.", "PowerEdge R650"))
 	addDistances(h, 2, 20)
 	addPorts(h, "pci0000:15/0000:15:02.0", 0x17, "8086:159b 8086:0003", "ice", "16.0 GT/s PCIe x8", 0, "enp23s0f0np0", "enp23s0f1np1", 25000, false)
 	addPorts(h, "pci0000:00/0000:00:1c.0", 0x02, "14e4:165f 1028:0a6b", "tg3", "5.0 GT/s PCIe x1", 0, "eno1", "eno2", 1000, true)
@@ -77,12 +72,7 @@ func laptopHost() *compose.Host {
 	h := compose.New(`
 A laptop with a wireless adapter, Ethernet on a USB dock, an NVMe disk, a card reader without a card and a USB stick. PCI ids are
 from memory, the rest is made up.`)
-	h.Machine(compose.Machine{
-		Model: "AMD Ryzen 7 PRO 7840U w/ Radeon 780M Graphics", VendorID: "AuthenticAMD",
-		Sockets: 1, CoresPerSocket: 8, ThreadsPerCore: 2, MemoryGiB: 32,
-		Kernel: "6.17.8-300.fc43.x86_64", OS: "Fedora Linux 43 (Workstation Edition)",
-		DMI: map[string]string{"sys_vendor": "LENOVO", "product_name": "21K5CTO1WW"},
-	})
+	h.Machine(server(1, processor{"AMD Ryzen 7 PRO 7840U w/ Radeon 780M Graphics", 8, 2}, 32, system{"6.17.8-300.fc43.x86_64", "Fedora Linux 43 (Workstation Edition)"}, "LENOVO", "21K5CTO1WW"))
 	addDistances(h, 1, 20)
 	wifi := compose.Function{
 		Place: "pci0000:00/0000:00:02.2/0000:01:00.0", IDs: "17cb:1103 17aa:9309", Class: "028000", Revision: "01", Driver: "ath11k_pci", NUMA: -1, Link: "8.0 GT/s PCIe x1",
@@ -115,11 +105,7 @@ their own, and a ConnectX-3 Pro, whose ports are both of one function and one of
 
 Names of files are those of Documentation/ABI/stable/sysfs-class-infiniband, texts those of drivers/infiniband/core/sysfs.c.
 PCI ids are from memory, addresses made up.`)
-	h.Machine(compose.Machine{
-		Model: "AMD EPYC 7313 16-Core Processor", VendorID: "AuthenticAMD", Sockets: 1, CoresPerSocket: 16, ThreadsPerCore: 2, MemoryGiB: 256,
-		Kernel: "5.14.0-570.el9.x86_64", OS: "Rocky Linux 9.6 (Blue Onyx)",
-		DMI: map[string]string{"sys_vendor": "GIGABYTE", "product_name": "R282-Z90-00"},
-	})
+	h.Machine(server(1, processor{"AMD EPYC 7313 16-Core Processor", 16, 2}, 256, system{"5.14.0-570.el9.x86_64", "Rocky Linux 9.6 (Blue Onyx)"}, "GIGABYTE", "R282-Z90-00"))
 	addDistances(h, 1, 20)
 	six := func(f int, class string) compose.Function {
 		return compose.Function{
@@ -154,10 +140,7 @@ NVMe disks on two paths.
 
 Names of representors' ports are those of Documentation/networking/switchdev.rst and drivers/net/ethernet/mellanox/mlx5, links of
 virtual functions those of Documentation/PCI/pci-iov-howto.rst. PCI ids are from memory, addresses made up.`)
-	h.Machine(compose.Machine{
-		Model: "INTEL(R) XEON(R) GOLD 6548Y+", VendorID: "GenuineIntel", Sockets: 2, CoresPerSocket: 32, ThreadsPerCore: 2, MemoryGiB: 1024,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS", DMI: map[string]string{"sys_vendor": "Supermicro", "product_name": "SYS-221H-TNR"},
-	})
+	h.Machine(server(2, processor{"INTEL(R) XEON(R) GOLD 6548Y+", 32, 2}, 1024, ubuntu("24.04.2", "6.8.0-60"), "Supermicro", "SYS-221H-TNR"))
 	addDistances(h, 2, 21)
 	port := "pci0000:97/0000:97:01.0"
 	function := func(f int, ids string) compose.Function {

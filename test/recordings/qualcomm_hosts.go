@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/rankwright/rankwright/test/recordings/compose"
@@ -44,16 +43,6 @@ func addQaic(h *compose.Host, tool bool, socs []qaicSoC) {
 	}
 }
 
-// addAccel adds /sys/class/accel/accelN of the device at a folder, and its node.
-func addAccel(h *compose.Host, folder string, number int) {
-	name := fmt.Sprint("accel", number)
-	member := path.Join(folder, "accel", name)
-	h.Link(path.Join(member, "device"), "../../../"+path.Base(folder))
-	h.File(path.Join(member, "uevent"), fmt.Sprintf("MAJOR=261\nMINOR=%d\nDEVNAME=accel/%s\nDEVTYPE=accel_minor", number, name))
-	h.Link("/sys/class/accel/"+name, "../.."+strings.TrimPrefix(member, "/sys"))
-	h.Device("/dev/accel/" + name)
-}
-
 func (s qaicSoC) print(text *strings.Builder, qid int) {
 	fmt.Fprintf(text, "QID %d\n\tStatus:Ready\n\tPCI Address:%s\n\tPCI Info:Processing accelerators Qualcomm Device a100\n", qid, s.Address())
 	fmt.Fprintf(text, "\tMax Link Speed:16GT/s\n\tMax Link Width:x8\n\tCurrent Link Speed:16GT/s\n\tCurrent Link Width:x8\n\tDev Link:/dev/accel/accel%d \n", qid)
@@ -64,19 +53,14 @@ func (s qaicSoC) print(text *strings.Builder, qid int) {
 	fmt.Fprintf(text, "\tBoard serial:%s\n\tSoC temperature(degree C):%.2f\n\tBoard power(Watts):%.2f\n\tTDP Cap(Watts):75.00\n", s.BoardSerial, s.Celsius, s.BoardWatts)
 }
 
-func ai100Machine(h *compose.Host, product string) {
-	h.Machine(compose.Machine{
-		Model: "AMD EPYC 7713 64-Core Processor", VendorID: "AuthenticAMD",
-		Sockets: 2, CoresPerSocket: 64, ThreadsPerCore: 2, MemoryGiB: 1024,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS",
-		DMI: map[string]string{"sys_vendor": "GIGABYTE", "product_name": product},
-	})
+func ai100Machine(product string) compose.Machine {
+	return server(2, processor{"AMD EPYC 7713 64-Core Processor", 64, 2}, 1024, ubuntu("24.04.2", "6.8.0-60"), "GIGABYTE", product)
 }
 
 // ai100StandardHost has 8 cards, 4 to a switch of the server, which is no card of 4 SoCs.
 func ai100StandardHost() *compose.Host {
 	h := compose.New("A server with 8 Qualcomm Cloud AI 100 Standard, 4 behind each of 2 PCIe switches, one of them in use.\n" + qaicSources)
-	ai100Machine(h, "R282-Z93-00")
+	h.Machine(ai100Machine("R282-Z93-00"))
 	var socs []qaicSoC
 	for i := range 8 {
 		root, card := 0x20+i/4*0x80, i%4
@@ -103,7 +87,7 @@ func ai100StandardHost() *compose.Host {
 // ai100UltraHost has 4 cards of 4 SoCs.
 func ai100UltraHost() *compose.Host {
 	h := compose.New("A server with 4 Qualcomm Cloud AI 100 Ultra, each of them 4 SoCs behind a switch of its own.\n" + qaicSources)
-	ai100Machine(h, "G292-Z43-00")
+	h.Machine(ai100Machine("G292-Z43-00"))
 	addQaic(h, true, ultraCards(h, 4))
 	return h
 }
@@ -111,7 +95,7 @@ func ai100UltraHost() *compose.Host {
 // ai100QuietHost has a card of 4 SoCs, and nothing that says its name.
 func ai100QuietHost() *compose.Host {
 	h := compose.New("A server with one Qualcomm Cloud AI 100 Ultra and without the vendor's SDK.\n" + qaicSources)
-	ai100Machine(h, "R282-Z93-00")
+	h.Machine(ai100Machine("R282-Z93-00"))
 	addQaic(h, false, ultraCards(h, 1))
 	return h
 }

@@ -1,42 +1,19 @@
 package main
 
 import (
-	"fmt"
 	"path"
 	"strings"
 
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
-// armMachine is a machine with an Arm processor and a device tree.
-type armMachine struct {
-	// Compatible lists what the machine is compatible with by its device tree, board first. Part is the part number of the cores as
-	// /proc/cpuinfo has it.
-	Compatible       []string
-	Model, Part      string
-	Implementer      string
-	Cores, MemoryMiB int
-	Kernel, OS       string
-}
-
-func addArm(h *compose.Host, m armMachine) {
-	var info strings.Builder
-	for core := range m.Cores {
-		fmt.Fprintf(&info, "processor\t: %d\nBogoMIPS\t: 48.00\nCPU implementer\t: %s\nCPU architecture: 8\nCPU variant\t: 0x1\nCPU part\t: %s\nCPU revision\t: 1\n\n",
-			core, m.Implementer, m.Part)
-		h.Files(fmt.Sprintf("/sys/devices/system/cpu/cpu%d/topology", core), map[string]string{
-			"physical_package_id": "0", "core_id": fmt.Sprint(core),
-		})
-	}
-	h.File("/proc/cpuinfo", info.String())
-	h.File("/proc/meminfo", fmt.Sprintf("MemTotal:       %d kB\nMemFree:        %d kB\n", m.MemoryMiB<<10, m.MemoryMiB<<9))
-	h.Files("/proc/sys/kernel", map[string]string{"osrelease": m.Kernel, "arch": "aarch64"})
-	h.File("/etc/os-release", fmt.Sprintf("PRETTY_NAME=%q", m.OS))
-	h.File("/proc/1/cgroup", "0::/init.scope")
-	h.File("/proc/self/cgroup", "0::/user.slice")
+// addSoC adds a machine of one chip, which its device tree describes: model, and what it is compatible with, board first.
+func addSoC(h *compose.Host, m compose.Machine, core compose.MIDR, model string, compatible ...string) {
+	m.NodesPerSocket = compose.NoNUMA
+	h.ArmMachine(m, core)
 	h.Link("/proc/device-tree", "/sys/firmware/devicetree/base")
-	addTree(h, "", m.Compatible)
-	h.Keep(h.AddFile("/sys/firmware/devicetree/base/model", m.Model+"\x00"))
+	addTree(h, "", compatible)
+	h.Keep(h.AddFile("/sys/firmware/devicetree/base/model", model+"\x00"))
 }
 
 // addTree adds a node of the device tree with its list of strings, each of which ends in NUL.

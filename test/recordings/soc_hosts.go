@@ -17,11 +17,9 @@ A board MediaTek Genio 700 EVK with the vendor's kernel and its APU.
 The board's strings are those of Linux (mt8390-genio-700-evk.dts); the APU's node and driver those of MediaTek's patches to
 it (apusys-rv of MT8188 and MT8195); the device node that of published kernels (drivers/misc/mediatek/apusys). Addresses and
 versions are made up. Nothing of it was seen on a board.`)
-	addArm(h, armMachine{
-		Compatible: []string{"mediatek,mt8390-evk", "mediatek,mt8390", "mediatek,mt8188"}, Model: "MediaTek Genio-700 EVK",
-		Implementer: "0x41", Part: "0xd05", Cores: 8, MemoryMiB: 7808,
-		Kernel: "5.15.47-mtk+gd011e19cfc68", OS: "Rity Demo Layer 23.2-release (kirkstone)",
-	})
+	addSoC(h, compose.Machine{
+		Sockets: 1, CoresPerSocket: 8, MemoryMiB: 7808, Kernel: "5.15.47-mtk+gd011e19cfc68", OS: "Rity Demo Layer 23.2-release (kirkstone)",
+	}, compose.CortexA55, "MediaTek Genio-700 EVK", "mediatek,mt8390-evk", "mediatek,mt8390", "mediatek,mt8188")
 	addPlatform(h,
 		platform{Place: "soc/19001000.apusys_rv", Node: "soc/apusys_rv@19001000", Compatible: []string{"mediatek,mt8188-apusys-rv"}, Driver: "mtk-apu"},
 		platform{Place: "soc/13000000.mali", Node: "soc/gpu@13000000", Compatible: []string{"mediatek,mt8188-mali", "arm,mali-valhall-jm"}, Driver: "mali"},
@@ -40,10 +38,8 @@ A machine with a Samsung Exynos 2100, the vendor's kernel and its NPU.
 
 The NPU's strings and driver are those of Samsung's published kernels (drivers/vision); its folder, class and device node those
 that a user of such a phone published. The second vertex device, the board's strings and versions are made up.`)
-	addArm(h, armMachine{
-		Compatible: []string{"samsung, UNIVERSAL2100", "samsung,exynos2100"}, Model: "Samsung UNIVERSAL2100 board based on Exynos2100",
-		Implementer: "0x41", Part: "0xd05", Cores: 8, MemoryMiB: 11264, Kernel: "5.4.242-android11", OS: "Android 14",
-	})
+	addSoC(h, compose.Machine{Sockets: 1, CoresPerSocket: 8, MemoryGiB: 11, Kernel: "5.4.242-android11", OS: "Android 14"},
+		compose.CortexA55, "Samsung UNIVERSAL2100 board based on Exynos2100", "samsung, UNIVERSAL2100", "samsung,exynos2100")
 	addPlatform(h,
 		platform{Place: "npu_exynos", Node: "npu_exynos", Compatible: []string{"samsung,exynos-npu"}, Driver: "exynos-npu"},
 		platform{Place: "npu_exynos_core", Node: "npu_exynos/core", Compatible: []string{"samsung,exynos-npu-core"}, Driver: "exynos-npu-core"},

@@ -30,10 +30,7 @@ type tenstorrentCard struct {
 
 func wormholeWorkstation() *compose.Host {
 	h := compose.New("A workstation with a Tenstorrent Wormhole n150 and an n300; tt-smi is not installed.\n" + tenstorrentSources)
-	h.Machine(compose.Machine{
-		Model: "AMD Ryzen Threadripper PRO 7955WX 16-Cores", VendorID: "AuthenticAMD", Sockets: 1, CoresPerSocket: 16, ThreadsPerCore: 2, MemoryGiB: 256,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 22.04.5 LTS", DMI: map[string]string{"sys_vendor": "Supermicro", "product_name": "SYS-5014A-TT"},
-	})
+	h.Machine(server(1, processor{"AMD Ryzen Threadripper PRO 7955WX 16-Cores", 16, 2}, 256, ubuntu("22.04.5", "6.8.0-60"), "Supermicro", "SYS-5014A-TT"))
 	addTenstorrent(h, []tenstorrentCard{
 		{"pci0000:40/0000:40:01.1/0000:41:00.0", 0, "401e", "0018", "n150", "010001851172801A", "", "16.0 GT/s PCIe x16"},
 		{"pci0000:c0/0000:c0:01.1/0000:c1:00.0", 0, "401e", "0014", "n300", "0100014511732021", "", "16.0 GT/s PCIe x16"},
@@ -44,10 +41,7 @@ func wormholeWorkstation() *compose.Host {
 // t3000Host is a TT-LoudBox: the cards' Ethernet links to each other are not visible on the host.
 func t3000Host() *compose.Host {
 	h := compose.New("A Tenstorrent TT-LoudBox (T3000): 4 Wormhole n300 with two chips each.\n" + tenstorrentSources)
-	h.Machine(compose.Machine{
-		Model: "Intel(R) Xeon(R) Silver 4309Y CPU @ 2.80GHz", VendorID: "GenuineIntel", Sockets: 2, CoresPerSocket: 8, ThreadsPerCore: 2, MemoryGiB: 512,
-		Kernel: "5.15.0-119-generic", OS: "Ubuntu 22.04.5 LTS", DMI: map[string]string{"sys_vendor": "Supermicro", "product_name": "SYS-740GP-TNRT"},
-	})
+	h.Machine(server(2, processor{"Intel(R) Xeon(R) Silver 4309Y CPU @ 2.80GHz", 8, 2}, 512, ubuntu("22.04.5", "5.15.0-119"), "Supermicro", "SYS-740GP-TNRT"))
 	var cards []tenstorrentCard
 	for i, bus := range []int{0x17, 0x31, 0xb1, 0xca} {
 		cards = append(cards, tenstorrentCard{
@@ -61,10 +55,7 @@ func t3000Host() *compose.Host {
 
 func blackholeHost() *compose.Host {
 	h := compose.New("A host with 2 Tenstorrent Blackhole p150, one with active and one with passive cooling.\n" + tenstorrentSources)
-	h.Machine(compose.Machine{
-		Model: "AMD EPYC 8124P 16-Core Processor", VendorID: "AuthenticAMD", Sockets: 1, CoresPerSocket: 16, ThreadsPerCore: 2, MemoryGiB: 512,
-		Kernel: "6.8.0-60-generic", OS: "Ubuntu 24.04.2 LTS", DMI: map[string]string{"sys_vendor": "Tenstorrent", "product_name": "TT-QuietBox"},
-	})
+	h.Machine(server(1, processor{"AMD EPYC 8124P 16-Core Processor", 16, 2}, 512, ubuntu("24.04.2", "6.8.0-60"), "Tenstorrent", "TT-QuietBox"))
 	addTenstorrent(h, []tenstorrentCard{
 		{"pci0000:00/0000:00:01.1/0000:01:00.0", 0, "b140", "0040", "p150a", "0000040511832041", "5A1B2C3D4E5F6071", "32.0 GT/s PCIe x16"},
 		{"pci0000:80/0000:80:01.1/0000:81:00.0", 0, "b140", "0041", "p150b", "0000041511832042", "5A1B2C3D4E5F6072", "32.0 GT/s PCIe x16"},
@@ -83,7 +74,7 @@ func addTenstorrent(h *compose.Host, cards []tenstorrentCard) {
 		if card.asic != "" {
 			files["tt_asic_id"] = card.asic
 		}
-		addClassDevice(h, f, "tenstorrent", fmt.Sprint("tenstorrent!", i), fmt.Sprint("tenstorrent/", i), files)
+		addClassDevice(h, f.Folder(), "tenstorrent", fmt.Sprint("tenstorrent!", i), fmt.Sprint("tenstorrent/", i), files)
 		h.Files(fmt.Sprint(f.Folder(), "/hwmon/hwmon", 2+i), map[string]string{
 			"name": "tenstorrent", "temp1_input": fmt.Sprint(41250 + 1000*i), "power1_input": fmt.Sprint((12 + i) * 1000000),
 		})

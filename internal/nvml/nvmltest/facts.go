@@ -205,6 +205,5 @@ func asNumber(yes *bool) *int {
 	if yes == nil {
 		return nil
 	}
-	number := bit(*yes)
-	return &number
+	return new(bit(*yes))
 }

@@ -4,12 +4,14 @@ package nvmltest
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/fstest"
 
 	"github.com/rankwright/rankwright/internal/repository"
 )
@@ -60,53 +62,40 @@ func Library(t testing.TB, scenario string, flags ...string) (folder string) {
 	}
 	played := facts()
 	played["dev"] = filepath.Join(folder, "dev")
-	for _, node := range []string{"nvidiactl", "nvidia0", "nvidia1", "nvidia2", "nvidia3", "nvidia4", "nvidia5", "nvidia6", "nvidia7"} {
-		write(t, filepath.Join(played["dev"], node), nil)
+	nodes := fstest.MapFS{"nvidiactl": {Mode: 0o600}}
+	for minor := range 8 {
+		nodes[fmt.Sprint("nvidia", minor)] = &fstest.MapFile{Mode: 0o600}
 	}
-	if err := played.Write(folder); err != nil {
+	if err := errors.Join(os.CopyFS(played["dev"], nodes), played.Write(folder)); err != nil {
 		t.Fatal(err)
 	}
 	return folder
 }
 
-var built struct {
-	sync.Once
-	program []byte
-	problem string
-}
+var built = sync.OnceValues(func() ([]byte, error) {
+	folder, err := os.MkdirTemp("", "nvmltest-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	name := filepath.Join(folder, "built")
+	if err := repository.Build(context.Background(), name, "cmd/rankwright-nvml"); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(name)
+})
 
 // Program builds rankwright-nvml as releases are built, once for all tests of a process, and returns the folder that it
 // is in.
 func Program(t testing.TB) (folder string) {
 	t.Helper()
-	folder = t.TempDir()
-	built.Do(func() {
-		name := filepath.Join(folder, "built")
-		if err := repository.Build(context.Background(), name, "cmd/rankwright-nvml"); err != nil {
-			built.problem = err.Error()
-			return
-		}
-		program, err := os.ReadFile(name)
-		if err != nil {
-			built.problem = err.Error()
-		}
-		built.program = program
-	})
-	if built.problem != "" {
-		t.Fatal(built.problem)
+	program, err := built()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, "rankwright-nvml"), built.program, 0o755); err != nil { //nolint:gosec // it is run
+	folder = t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "rankwright-nvml"), program, 0o755); err != nil { //nolint:gosec // it is run
 		t.Fatal(err)
 	}
 	return folder
-}
-
-func write(t testing.TB, name string, content []byte) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -20,20 +20,18 @@ var scenarios = map[string]func() Facts{
 	"lost-handle": func() Facts { return two("fault.handle1", strconv.Itoa(report.CodeGPULost)) },
 }
 
-func pointer[T any](value T) *T { return &value }
-
 // host has GPUs whose numbers run against the order of their addresses, as drivers may number them.
 func host(count int, product report.GPU, totalMiB int64) report.Host {
 	buses := []int{0x1b, 0x43, 0x52, 0x61, 0x9d, 0xc3, 0xd1, 0xdf}
 	h := report.Host{DriverVersion: "580.105.08", CUDAVersion: "13.0"}
 	for i := range count {
 		g, place := product, count-1-i
-		g.PCI, g.Minor = fmt.Sprintf("0000:%02x:00.0", buses[place]), pointer(int32(place))
+		g.PCI, g.Minor = fmt.Sprintf("0000:%02x:00.0", buses[place]), new(int32(place))
 		g.UUID, g.VBIOS = fmt.Sprintf("GPU-%08d-0000-0000-0000-000000000000", i), "96.00.A5.00.01"
-		g.Memory = &report.Memory{TotalMiB: totalMiB, UsedMiB: int64(1200 + i), ReservedMiB: pointer(int64(480))}
-		g.TemperatureC, g.PowerMilliW, g.PersistenceMode = pointer(int64(34)), pointer(int64(70120)), pointer(true)
-		g.UtilizationPercent, g.RecoveryAction = pointer(int64(42)), pointer(int64(0))
-		g.ECC = &report.ECC{Enabled: true, AggregateUncorrectable: pointer(int64(3)), SRAMThresholdExceeded: pointer(false)}
+		g.Memory = &report.Memory{TotalMiB: totalMiB, UsedMiB: int64(1200 + i), ReservedMiB: new(int64(480))}
+		g.TemperatureC, g.PowerMilliW, g.PersistenceMode = new(int64(34)), new(int64(70120)), new(true)
+		g.UtilizationPercent, g.RecoveryAction = new(int64(42)), new(int64(0))
+		g.ECC = &report.ECC{Enabled: true, AggregateUncorrectable: new(int64(3)), SRAMThresholdExceeded: new(false)}
 		g.RemappedRows = &report.RemappedRows{Correctable: 1, Uncorrectable: 2}
 		h.GPUs = append(h.GPUs, g)
 	}
@@ -49,7 +47,7 @@ func switched() report.Host {
 	h := h100s(8)
 	for i := range h.GPUs {
 		g := &h.GPUs[i]
-		g.Fabric = &report.Fabric{State: report.FabricCompleted, ClusterUUID: "a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf", Clique: pointer(int64(5)), Unhealthy: pointer(false)}
+		g.Fabric = &report.Fabric{State: report.FabricCompleted, ClusterUUID: "a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf", Clique: new(int64(5)), Unhealthy: new(false)}
 		for link := range 18 {
 			g.NVLinks = append(g.NVLinks, report.NVLink{
 				Index: link, Active: i != 0 || link != 17, Version: "4.0", Remote: report.RemoteSwitch, MBps: 26562,

@@ -178,7 +178,6 @@ const (
 	CodeInfoROMCorrupted = 14
 	CodeGPULost          = 15
 	CodeResetRequired    = 16
-	CodeVersionMismatch  = 18
 	CodeUnknown          = 999
 	// CodeNoAnswer says that a call did not return in time. NVML has no such code.
 	CodeNoAnswer = -1

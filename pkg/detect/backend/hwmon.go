@@ -44,8 +44,6 @@ func overheated(files host.Files, monitor string, milliC int64) []v1alpha1.Devic
 	if !ok || milliC < critical {
 		return nil
 	}
-	return []v1alpha1.DeviceHealth{{
-		State: v1alpha1.Degraded, Reason: ReasonOverheated,
-		Message: fmt.Sprintf("the device has %d degrees Celsius, critical are %d: look at its cooling", milliC/1000, critical/1000),
-	}}
+	return []v1alpha1.DeviceHealth{Degraded(ReasonOverheated,
+		fmt.Sprintf("the device has %d degrees Celsius, critical are %d: look at its cooling", milliC/1000, critical/1000))}
 }

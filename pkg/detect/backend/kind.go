@@ -30,15 +30,8 @@ func (k Kind) Device(files host.Files, function pci.Function, name string) (devi
 
 // Measured lists a PCI function as Device does, where its memory is known and tells products apart that are alike else.
 func (k Kind) Measured(files host.Files, function pci.Function, name string, memoryMiB int64) (device v1alpha1.Device, product accelerator.Product, known bool) {
-	place := function.PCIDevice
-	device = v1alpha1.Device{
-		ID:     k.ID(function.Address),
-		Vendor: k.Vendor, Family: k.Family, Backend: k.Backend,
-		Driver: function.Driver, PCI: &place, NUMANode: function.NUMANode,
-	}
-	if function.Driver != "" {
-		device.DriverVersion = sysfs.ModuleVersion(files, function.Driver)
-	}
+	device = k.bound(files, function.Address, function.Driver)
+	device.PCI, device.NUMANode = new(function.PCIDevice), function.NUMANode
 	product, known = accelerator.Lookup(function.Key(name, memoryMiB))
 	device.Product = name
 	if known {
@@ -57,12 +50,22 @@ func (k Kind) DeviceWithOwnNodes(files host.Files, function pci.Function, name, 
 	return device, err
 }
 
+// bound lists a device of a place on the host, which is told from others by it, and its driver.
+func (k Kind) bound(files host.Files, place, driver string) v1alpha1.Device {
+	device := v1alpha1.Device{
+		ID: k.ID(place), Vendor: k.Vendor, Family: k.Family, Backend: k.Backend, Driver: driver,
+	}
+	if driver != "" {
+		device.DriverVersion = sysfs.ModuleVersion(files, driver)
+	}
+	return device
+}
+
 // Describe sets what the catalogue knows of the device's product.
 func Describe(device *v1alpha1.Device, product accelerator.Product) {
 	device.Architecture = cmp.Or(device.Architecture, product.Architecture)
 	device.ComputeUnits = cmp.Or(device.ComputeUnits, product.ComputeUnits)
-	performance := *product.Performance.DeepCopy()
-	device.Performance = &performance
+	device.Performance = product.Performance.DeepCopy()
 	if device.Memory == nil && product.MemoryMiB > 0 {
 		device.Memory = &v1alpha1.DeviceMemory{TotalMiB: product.UsableMiB(), Source: v1alpha1.SourceCatalogue}
 	}
@@ -70,14 +73,8 @@ func Describe(device *v1alpha1.Device, product accelerator.Product) {
 
 // Platform lists a device of the SoC with what the kernel knows of it; product, nodes and health are left to the caller.
 func (k Kind) Platform(files host.Files, platform sysfs.PlatformDevice) v1alpha1.Device {
-	device := v1alpha1.Device{
-		ID:     k.ID(idText(platform.Name)),
-		Vendor: k.Vendor, Family: k.Family, Backend: k.Backend,
-		Driver: platform.Driver, NUMANode: sysfs.ReadNUMANode(files, platform.Folder),
-	}
-	if platform.Driver != "" {
-		device.DriverVersion = sysfs.ModuleVersion(files, platform.Driver)
-	}
+	device := k.bound(files, idText(platform.Name), platform.Driver)
+	device.NUMANode = sysfs.ReadNUMANode(files, platform.Folder)
 	return device
 }
 

@@ -45,8 +45,7 @@ func Thousandths(value *int64, bound int64) *int64 {
 	if value = AtMost(value, bound); value == nil {
 		return nil
 	}
-	scaled := *value * 1000
-	return &scaled
+	return new(*value * 1000)
 }
 
 // AtMost returns the value; nil where it is nil, negative or above the bound.
@@ -54,16 +53,12 @@ func AtMost(value *int64, bound int64) *int64 {
 	if value == nil || *value < 0 || *value > bound {
 		return nil
 	}
-	bounded := *value
-	return &bounded
+	return new(*value)
 }
 
 // Percent returns the value; nil where it is not between 0 and 100.
 func Percent(value int64) *int64 {
-	if value < 0 || value > 100 {
-		return nil
-	}
-	return &value
+	return AtMost(&value, 100)
 }
 
 // ParseNumber reads a decimal number times a scale, rounded down; nil where the text is none, or the result negative or above the bound.

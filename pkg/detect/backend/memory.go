@@ -31,14 +31,14 @@ func ReadHostMemory(files host.Files) (*HostMemory, error) {
 	if err != nil {
 		return nil, err
 	}
-	total, ok := host.MemInfo(text, "MemTotal")
-	if !ok || total == 0 {
+	totalKiB, _ := host.AmountKiB(text, "MemTotal")
+	total := totalKiB >> 10
+	if total == 0 {
 		return nil, errors.New(memInfoFile + ": has no valid MemTotal: the memory of devices that share the host's is not known")
 	}
 	memory := &HostMemory{Total: total}
-	if available, ok := host.MemInfo(text, "MemAvailable"); ok {
-		available = min(available, total)
-		memory.Available = &available
+	if available, ok := host.AmountKiB(text, "MemAvailable"); ok {
+		memory.Available = new(min(available>>10, total))
 	}
 	return memory, nil
 }

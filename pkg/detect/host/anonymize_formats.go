@@ -158,8 +158,8 @@ func (p *pseudonyms) csvSpans(place, text string) []span {
 				break
 			}
 			column, _, _ := strings.Cut(columns[i], " [")
-			if kind := kindOf(place, column); kind != "" && line[c[0]:c[1]] != columns[i] {
-				spans = append(spans, p.keyed(column, kind, text, at+c[0], at+c[1])...)
+			if line[c[0]:c[1]] != columns[i] {
+				spans = append(spans, p.keyed(place, column, text, at+c[0], at+c[1])...)
 			}
 		}
 		at += len(line)

@@ -85,18 +85,9 @@ func kindOf(place, key string) string {
 
 // fileSpan is the content of a file whose name says what it holds: /sys/class/dmi/id/product_serial.
 func (p *pseudonyms) fileSpan(place, text string) []span {
-	kind := kindOf(place, path.Base(place))
-	if kind == "" || ofPeople[kind] {
-		return nil
-	}
-	start, end := 0, len(text)
-	for end > start && strings.IndexByte(" \t\r\n\x00", text[end-1]) >= 0 {
-		end--
-	}
-	for start < end && strings.IndexByte(" \t", text[start]) >= 0 {
-		start++
-	}
-	return p.keyed(path.Base(place), kind, text, start, end)
+	end := len(strings.TrimRight(text, " \t\r\n\x00"))
+	start := end - len(strings.TrimLeft(text[:end], " \t"))
+	return p.keyed(place, path.Base(place), text, start, end)
 }
 
 // keyedForms match a key and its value: in XML, in JSON, in an attribute, in lines of `Key : value` or KEY=value, in
@@ -115,23 +106,20 @@ var keyedForms = []*regexp.Regexp{
 var ofPeople = map[string]bool{kindUser: true, kindProcess: true}
 
 func (p *pseudonyms) keyedSpans(place, text string) []span {
-	isFile := strings.HasPrefix(place, "/")
 	var spans []span
 	for _, form := range keyedForms {
 		for _, at := range form.FindAllStringSubmatchIndex(text, -1) {
-			key := text[at[2]:at[3]]
-			if kind := kindOf(place, key); kind != "" && (!isFile || !ofPeople[kind]) {
-				spans = append(spans, p.keyed(key, kind, text, at[4], at[5])...)
-			}
+			spans = append(spans, p.keyed(place, text[at[2]:at[3]], text, at[4], at[5])...)
 		}
 	}
 	return spans
 }
 
-// keyed replaces a value by its kind; none where the value has a form that is replaced everywhere.
-func (p *pseudonyms) keyed(key, kind, text string, start, end int) []span {
-	value := text[start:end]
-	if isPlaceholder(value) {
+// keyed replaces a value by the kind that its key names; none where the key names none, or the value has a form that is replaced
+// everywhere.
+func (p *pseudonyms) keyed(place, key, text string, start, end int) []span {
+	kind, value := kindOf(place, key), text[start:end]
+	if kind == "" || ofPeople[kind] && strings.HasPrefix(place, "/") || isPlaceholder(value) {
 		return nil
 	}
 	replacement := ""

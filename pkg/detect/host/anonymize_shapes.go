@@ -1,10 +1,12 @@
 package host
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -107,13 +109,9 @@ func (p *pseudonyms) colonSpans(text string) []span {
 func (p *pseudonyms) colonAddress(value string) (string, bool) {
 	groups := strings.Split(value, ":")
 	width := len(groups[0])
-	for _, group := range groups {
-		if len(group) != width {
-			width = 0
-		}
-	}
+	uneven := slices.ContainsFunc(groups, func(group string) bool { return len(group) != width })
 	bytes, err := hex.DecodeString(strings.Join(groups, ""))
-	if err != nil || width == 0 {
+	if err != nil || width == 0 || uneven {
 		return p.ipv6(value)
 	}
 	switch {
@@ -151,17 +149,15 @@ func (p *pseudonyms) gid(bytes []byte) {
 			return
 		}
 		if prefix := bytes[:8]; prefix[0] != 0xfe { // the default prefix is fe80::
-			copy(prefix, p.idBytes(prefix))
+			p.guid(prefix)
 		}
 		bytes = bytes[8:]
 	}
-	copy(bytes, p.idBytes(bytes))
+	p.guid(bytes)
 }
 
-func (p *pseudonyms) idBytes(bytes []byte) []byte {
-	value, _ := strconv.ParseUint(hex.EncodeToString(bytes), 16, 64)
-	replaced, _ := hex.DecodeString(fmt.Sprintf("%016x", p.id(value)))
-	return replaced
+func (p *pseudonyms) guid(bytes []byte) {
+	binary.BigEndian.PutUint64(bytes, p.id(binary.BigEndian.Uint64(bytes)))
 }
 
 // id replaces a 64-bit id; 0 stands for none. The replacement has as many digits as most ids, in both bases.

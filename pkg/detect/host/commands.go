@@ -43,12 +43,18 @@ const ownPrefix = "rankwright-"
 
 // LiveCommands runs tools of this machine, found in the fixed folders of the system and of vendors' drivers; programs of
 // our own are also found in the folder of the running one.
-func LiveCommands() Tools { return systemCommands("/") }
+func LiveCommands() Tools { return CommandsIn("/") }
 
 // CommandsIn runs the tools of the host whose file tree is mounted at root, with that folder as their root: their libraries
 // and configuration are the host's, too. It needs the right to change roots (CAP_SYS_CHROOT). Programs of our own are found
 // beside the running one alone and keep this process' root.
-func CommandsIn(root string) Tools { return systemCommands(root) }
+func CommandsIn(root string) Tools {
+	commands := newCommands(root, systemFolders(), libraryFolders)
+	if self, err := os.Executable(); err == nil {
+		commands.own = filepath.Dir(self)
+	}
+	return commands
+}
 
 // FolderCommands runs tools of this machine that are found in the given folders, with driver libraries from others, and programs of
 // our own from the folder own; empty where there are none.
@@ -58,19 +64,8 @@ func FolderCommands(own string, tools, libraries []string) Tools {
 	return commands
 }
 
-func systemCommands(root string) *liveCommands {
-	commands := newCommands(root, systemFolders(), libraryFolders)
-	if self, err := os.Executable(); err == nil {
-		commands.own = filepath.Dir(self)
-	}
-	return commands
-}
-
 func newCommands(root string, tools, libraries []string) *liveCommands {
-	var files fileTree = systemTree{}
-	if root != "/" {
-		files = openTree(root)
-	}
+	files := openTree(root)
 	environ := append([]string{"PATH=" + strings.Join(tools, string(filepath.ListSeparator)), "LC_ALL=C"}, systemEnvironment...)
 	var present []string
 	for _, folder := range libraries {
@@ -81,21 +76,20 @@ func newCommands(root string, tools, libraries []string) *liveCommands {
 	if len(present) > 0 {
 		environ = append(environ, "LD_LIBRARY_PATH="+strings.Join(present, ":"))
 	}
-	return &liveCommands{files: files, root: root, folders: tools, environ: environ, stuck: map[string]bool{}}
+	return &liveCommands{files: files, root: root, folders: tools, environ: environ}
 }
 
 type liveCommands struct {
 	// files is the tree below root, in which the tools are looked for.
-	files   fileTree
+	files   liveTree
 	root    string
 	folders []string
 	// own is the folder of our programs; empty where it is not known.
 	own     string
 	environ []string
 
-	mu sync.Mutex
-	// stuck holds the tools that outlived being killed: a process in an uninterruptible wait of a broken driver.
-	stuck map[string]bool
+	// stuck holds the paths of tools that outlived being killed: a process in an uninterruptible wait of a broken driver.
+	stuck sync.Map
 }
 
 // errStuck keeps a node whose driver hangs from collecting a process with every scan.
@@ -153,11 +147,12 @@ func (c *liveCommands) run(ctx context.Context, tool program, args []string) (Co
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	tooLarge := func() { cancel(ErrTooLarge) }
-	stdout, stderr := cappedBuffer{full: tooLarge}, cappedBuffer{full: tooLarge}
+	stdout := cappedBuffer{limit: MaxOutputSize, full: tooLarge}
+	stderr := cappedBuffer{limit: MaxOutputSize, full: tooLarge}
 
 	cmd := c.command(ctx, tool, args)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if c.isStuck(tool.path) {
+	if _, stuck := c.stuck.Load(tool.path); stuck {
 		return CommandResult{}, errStuck
 	}
 	if err := cmd.Start(); err != nil {
@@ -182,42 +177,24 @@ func (c *liveCommands) run(ctx context.Context, tool program, args []string) (Co
 
 // wait waits for the command to end, but not longer than killing it and draining its output takes.
 func (c *liveCommands) wait(ctx context.Context, cmd *exec.Cmd) (ended bool, err error) {
-	done := make(chan struct{})
-	var waitErr error // read only when done is closed
-	go func() {
-		waitErr = cmd.Wait()
-		close(done)
-	}()
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
 	select {
-	case <-done:
-		return true, waitErr
+	case err := <-done:
+		return true, err
 	case <-ctx.Done():
 	}
-	patience := time.NewTimer(KillGrace)
-	defer patience.Stop()
 	select {
-	case <-done:
-		return true, waitErr
-	case <-patience.C:
+	case err := <-done:
+		return true, err
+	case <-time.After(KillGrace):
 	}
-	c.setStuck(cmd.Path, true)
+	c.stuck.Store(cmd.Path, true)
 	go func() {
-		<-done
-		c.setStuck(cmd.Path, false)
+		_ = <-done // how it ended is of no use to anybody
+		c.stuck.Delete(cmd.Path)
 	}()
 	return false, nil
-}
-
-func (c *liveCommands) isStuck(tool string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.stuck[tool]
-}
-
-func (c *liveCommands) setStuck(tool string, stuck bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.stuck[tool] = stuck
 }
 
 // CommandError names the command, with the tool by its base name as recordings do.
@@ -237,18 +214,20 @@ func (e *commandFailure) Error() string { return strings.Join(e.argv, " ") + ": 
 // Unwrap gives the cause.
 func (e *commandFailure) Unwrap() error { return e.cause }
 
-// cappedBuffer keeps what is written up to MaxOutputSize, then calls full and refuses the rest.
+// cappedBuffer keeps what is written up to a limit. What is too much is dropped or, where there is full, refused after calling it.
 type cappedBuffer struct {
-	data bytes.Buffer
-	full func()
+	data  bytes.Buffer
+	limit int
+	full  func()
 }
 
 func (b *cappedBuffer) Write(p []byte) (int, error) {
-	if b.data.Len()+len(p) > MaxOutputSize {
+	kept, _ := b.data.Write(p[:min(len(p), b.limit-b.data.Len())])
+	if kept < len(p) && b.full != nil {
 		b.full()
-		return 0, ErrTooLarge
+		return kept, ErrTooLarge
 	}
-	return b.data.Write(p)
+	return len(p), nil
 }
 
 // text is what was written, made valid UTF-8: a recording holds text, and a replay must give the same bytes.

@@ -139,11 +139,11 @@ func TestCommandsWaitForWhatWasKilled(t *testing.T) {
 	if !ok {
 		t.Fatalf("%T", commands)
 	}
-	live.setStuck(filepath.Join(folder, "tool"), true)
+	live.stuck.Store(filepath.Join(folder, "tool"), true)
 	if _, err := commands.Run(t.Context(), "tool"); !errors.Is(err, errStuck) {
 		t.Errorf("while the last run hangs: %v", err)
 	}
-	live.setStuck(filepath.Join(folder, "tool"), false)
+	live.stuck.Delete(filepath.Join(folder, "tool"))
 	if result, err := commands.Run(t.Context(), "tool"); string(result.Stdout) != "ran\n" || err != nil {
 		t.Errorf("when it has ended: %q, %v", result.Stdout, err)
 	}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"encoding/xml"
@@ -44,15 +45,10 @@ var causeKinds = []struct {
 
 // ErrorKind returns the kind of the first problem; empty where there is no problem.
 func ErrorKind(problems ...error) v1alpha1.ErrorKind {
-	for _, problem := range problems {
-		if problem != nil {
-			return kindOfOne(problem)
-		}
+	problem := cmp.Or(problems...)
+	if problem == nil {
+		return ""
 	}
-	return ""
-}
-
-func kindOfOne(problem error) v1alpha1.ErrorKind {
 	for _, known := range causeKinds {
 		if errors.Is(problem, known.cause) {
 			return known.kind
@@ -61,11 +57,8 @@ func kindOfOne(problem error) v1alpha1.ErrorKind {
 	if named, ok := errors.AsType[kindError](problem); ok {
 		return named.kind
 	}
-	if isSyntax(problem) {
+	if _, ran := errors.AsType[*commandFailure](problem); ran || isSyntax(problem) { // what the tool printed was of no use
 		return v1alpha1.ErrorMalformed
-	}
-	if _, ok := errors.AsType[*commandFailure](problem); ok {
-		return v1alpha1.ErrorMalformed // the tool ran, and what it printed was of no use
 	}
 	return v1alpha1.ErrorOther
 }
@@ -81,11 +74,9 @@ func isSyntax(problem error) bool {
 
 // JoinProblems words what could not be read in one line; empty where all could.
 func JoinProblems(problems ...error) string {
-	var said []string
-	for _, problem := range problems {
-		if problem != nil {
-			said = append(said, strings.ReplaceAll(problem.Error(), "\n", "; "))
-		}
+	all := errors.Join(problems...)
+	if all == nil {
+		return ""
 	}
-	return strings.Join(said, "; ")
+	return strings.ReplaceAll(all.Error(), "\n", "; ")
 }

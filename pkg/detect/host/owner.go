@@ -3,47 +3,27 @@ package host
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 )
 
 // Owner is whom a file belongs to and, of a device node, which device it stands for.
 type Owner struct{ UID, GID, Major, Minor uint32 }
 
-// Owners are Files that can tell who owns a file: this machine's can, and a recording for the files whose owners were recorded.
-type Owners interface {
+// owners are Files that can tell who owns a file: this machine's can, and a recording for the files whose owners were recorded.
+type owners interface {
 	// Owner returns the owner of a file, links followed. The error wraps errors.ErrUnsupported where it is not known.
 	Owner(name string) (Owner, error)
 }
 
 // OwnerOf returns the owner of a file, where the files can tell.
 func OwnerOf(files Files, name string) (Owner, error) {
-	owners, ok := files.(Owners)
+	told, ok := files.(owners)
 	if !ok {
 		return Owner{}, pathError("owner of", name, errors.ErrUnsupported)
 	}
-	return owners.Owner(name)
+	return told.Owner(name)
 }
 
-// Owner implements Owners.
-func (f liveFiles) Owner(name string) (Owner, error) {
-	owner, err := ownerIn(f.fileTree, name)
-	return owner, pathError("owner of", name, err)
-}
-
-// Owner implements Owners.
-func (f replayedFiles) Owner(name string) (Owner, error) {
-	e, err := f.find(name)
-	if err == nil && e.owner == nil {
-		err = errors.ErrUnsupported
-	}
-	if err != nil {
-		return Owner{}, pathError("owner of", name, err)
-	}
-	return *e.owner, nil
-}
-
-// Owner implements Owners, and keeps the answer.
+// Owner implements owners, and keeps the answer.
 func (r *recorder) Owner(name string) (Owner, error) {
 	owner, err := OwnerOf(r.files, name)
 	if place, ok := r.trail(name); ok && err == nil {
@@ -69,27 +49,22 @@ func (r *Recording) SetOwner(name string, owner Owner) error {
 
 // ownerRecord is the PAX record that tells an owner: uid, gid and the numbers of a device. The headers' own fields have
 // zeros where nobody asked.
-const ownerRecord = "RANKWRIGHT.owner"
+const (
+	ownerRecord = "RANKWRIGHT.owner"
+	ownerForm   = "%d:%d %d:%d"
+)
 
-func (o Owner) record() string { return fmt.Sprintf("%d:%d %d:%d", o.UID, o.GID, o.Major, o.Minor) }
+func (o Owner) record() string { return fmt.Sprintf(ownerForm, o.UID, o.GID, o.Major, o.Minor) }
 
 // parseOwner reads a record; nil where there is none.
 func parseOwner(text string) (*Owner, error) {
 	if text == "" {
 		return nil, nil
 	}
-	fields := strings.FieldsFunc(text, func(r rune) bool { return r == ':' || r == ' ' })
 	var owner Owner
-	numbers := []*uint32{&owner.UID, &owner.GID, &owner.Major, &owner.Minor}
-	if len(fields) != len(numbers) {
+	_, err := fmt.Sscanf(text, ownerForm, &owner.UID, &owner.GID, &owner.Major, &owner.Minor)
+	if err != nil || owner.record() != text {
 		return nil, fmt.Errorf("%s: %q is no owner: want UID:GID MAJOR:MINOR", ownerRecord, Clip(text, 64))
-	}
-	for i, field := range fields {
-		number, err := strconv.ParseUint(field, 10, 32)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %q is no owner: want UID:GID MAJOR:MINOR", ownerRecord, Clip(text, 64))
-		}
-		*numbers[i] = uint32(number)
 	}
 	return &owner, nil
 }

@@ -2,7 +2,10 @@
 
 package host
 
-import "errors"
+import (
+	"errors"
+	"io/fs"
+)
 
 // ownerIn is asked for the nodes of devices, which Linux alone has where they are looked for.
-func ownerIn(fileTree, string) (Owner, error) { return Owner{}, errors.ErrUnsupported }
+func ownerIn(fs.FileInfo) (Owner, error) { return Owner{}, errors.ErrUnsupported }

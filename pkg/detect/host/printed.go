@@ -3,7 +3,6 @@ package host
 import (
 	"encoding/json"
 	"errors"
-	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -13,18 +12,6 @@ import (
 func Text(files Files, folder, name string) string {
 	text, _, _ := ReadText(files, path.Join(folder, name))
 	return text
-}
-
-// Pairs yields what stands before and after the separator in each line of a text that has it, without the space around them.
-func Pairs(text, separator string) iter.Seq2[string, string] {
-	return func(yield func(name, value string) bool) {
-		for line := range strings.Lines(text) {
-			name, value, found := strings.Cut(line, separator)
-			if found && !yield(strings.TrimSpace(name), strings.TrimSpace(value)) {
-				return
-			}
-		}
-	}
 }
 
 // Cell is what a matrix says of a row and a column, by their labels.

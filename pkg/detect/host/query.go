@@ -14,22 +14,20 @@ import (
 // was found without the tool can still be told. missing says what is not known without the tool, with the remedy. No tool
 // is no problem where missing is empty: the output is empty then.
 func Query(ctx context.Context, h *Host, missing string, argv ...string) (CommandResult, error) {
-	if h.Commands == nil {
-		if missing == "" {
-			return CommandResult{}, nil
-		}
-		return CommandResult{}, OfKind(v1alpha1.ErrorToolNotRun, fmt.Errorf("no command may be run: %s", missing))
-	}
+	var result CommandResult
+	err := errNotRun
 	if deadline, ok := ctx.Deadline(); ok {
 		shorter, cancel := context.WithTimeout(ctx, time.Until(deadline)*9/10)
 		defer cancel()
 		ctx = shorter
 	}
-	result, err := h.Commands.Run(ctx, argv...)
+	if h.Commands != nil {
+		result, err = h.Commands.Run(ctx, argv...)
+	}
 	switch {
-	case errors.Is(err, ErrNoCommand) && missing == "":
+	case CannotAsk(h, err) && missing == "":
 		return CommandResult{}, nil
-	case errors.Is(err, ErrNoCommand):
+	case CannotAsk(h, err):
 		return result, fmt.Errorf("%w: %s", err, missing)
 	case err != nil:
 		return result, err
@@ -38,6 +36,8 @@ func Query(ctx context.Context, h *Host, missing string, argv ...string) (Comman
 	}
 	return result, nil
 }
+
+var errNotRun = OfKind(v1alpha1.ErrorToolNotRun, errors.New("no command may be run"))
 
 // Ask runs Query and returns what parse makes of the output; the zero value where the tool may be missing and prints nothing. An error
 // of parse names the command.

@@ -1,12 +1,10 @@
 package host
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,18 +71,14 @@ func Exists(files Files, name string) bool {
 // but for line ends and tabs.
 func Clip(text string, n int) string {
 	text, _, _ = strings.Cut(text, "\x00")
-	if strings.ContainsFunc(text, unreadable) {
-		text = strings.Map(func(r rune) rune {
-			if unreadable(r) {
-				return -1
-			}
-			return r
-		}, text)
-	}
-	return words.Cut(strings.ToValidUTF8(text, "�"), n)
+	readable := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "�"))
+	return words.Cut(readable, n)
 }
-
-func unreadable(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
 
 // ReadBetween reads a number; ok is false where there is none or it is outside the bounds.
 func ReadBetween(files Files, name string, lowest, highest int64) (value int64, ok bool) {
@@ -119,24 +113,11 @@ func ParseIndex(digits string) (int, bool) {
 	return int(number), err == nil && number >= 0 && strconv.FormatInt(number, 10) == digits
 }
 
-// Numbered yields the names that the pattern matches, in order of the number in its first group.
-func Numbered(names []string, pattern *regexp.Regexp) iter.Seq2[int32, string] {
-	type item struct {
-		number int32
-		name   string
-	}
-	var items []item
-	for _, name := range names {
-		if match := pattern.FindStringSubmatch(name); match != nil {
-			if number, err := strconv.ParseInt(match[1], 10, 32); err == nil {
-				items = append(items, item{int32(number), name})
-			}
-		}
-	}
-	slices.SortFunc(items, func(a, b item) int { return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.name, b.name)) })
-	return func(yield func(int32, string) bool) {
-		for _, i := range items {
-			if !yield(i.number, i.name) {
+// Pairs yields what stands before and after the separator in each line of a text that has it, without the space around them.
+func Pairs(text, separator string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for line := range strings.Lines(text) {
+			if key, value, found := strings.Cut(line, separator); found && !yield(strings.TrimSpace(key), strings.TrimSpace(value)) {
 				return
 			}
 		}
@@ -149,22 +130,20 @@ func ReadMemTotal(files Files, name string) (int64, error) {
 	if err != nil || !ok {
 		return 0, err
 	}
-	if total, ok := MemInfo(text, "MemTotal"); ok {
-		return total, nil
+	if total, ok := AmountKiB(text, "MemTotal"); ok {
+		return total >> 10, nil
 	}
 	return 0, fmt.Errorf("%s: has no valid MemTotal", name)
 }
 
-// MemInfo returns the amount of a key in a meminfo file, in MiB; ok is false where the file does not have it. The kernel's kB
-// are KiB.
-func MemInfo(text, key string) (mib int64, ok bool) {
-	for line := range strings.Lines(text) {
-		_, value, found := strings.Cut(line, key+":")
-		if !found {
-			continue
+// AmountKiB returns the amount of a key in a file such as /proc/meminfo or /proc/PID/status, in KiB, which the kernel calls kB; ok is
+// false where the file does not have it.
+func AmountKiB(text, key string) (kib int64, ok bool) {
+	for name, value := range Pairs(text, ":") {
+		if name == key || strings.HasSuffix(name, " "+key) { // of a NUMA node: Node 0 MemTotal
+			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(value, "kB")), 10, 64)
+			return kib, err == nil && kib >= 0
 		}
-		kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
-		return kib >> 10, err == nil && kib >= 0
 	}
 	return 0, false
 }

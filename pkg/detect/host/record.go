@@ -16,12 +16,12 @@ func Record(h *Host) (*Host, *Recording) {
 	recorded := &Host{Files: r}
 	if h.Commands != nil {
 		r.recording.AllowCommands()
-		recorded.Commands = recordedTools{r}
+		recorded.Commands = r
 	}
 	return recorded, r.recording
 }
 
-// recorder is Files that keeps what it read. What cannot be kept (a name that changed its kind meanwhile) is left out.
+// recorder is Files and Commands that keep what they gave. What cannot be kept (a name that changed its kind meanwhile) is left out.
 type recorder struct {
 	files    Files
 	commands Commands
@@ -70,18 +70,21 @@ func (r *recorder) ReadLink(name string) (string, error) {
 
 // RealPath implements Files.
 func (r *recorder) RealPath(name string) (string, error) {
-	if place, ok := r.trail(name); ok {
-		r.seen(place)
-	}
+	r.visit(name)
 	return r.files.RealPath(name)
 }
 
 // Stat implements Files.
 func (r *recorder) Stat(name string) (fs.FileMode, error) {
+	r.visit(name)
+	return r.files.Stat(name)
+}
+
+// visit keeps the links on the way to a name, and of what kind it is.
+func (r *recorder) visit(name string) {
 	if place, ok := r.trail(name); ok {
 		r.seen(place)
 	}
-	return r.files.Stat(name)
 }
 
 // trail resolves a name and keeps the links on its way; ok is false where the way ends in nothing.
@@ -135,24 +138,19 @@ func causeOf(err error) error {
 	return recalledError(rootCause(err).Error())
 }
 
-// recordedTools is Commands that keeps what it ran.
-type recordedTools struct{ recorder *recorder }
-
-// Run implements Commands.
-func (t recordedTools) Run(ctx context.Context, argv ...string) (CommandResult, error) {
-	result, err := t.recorder.commands.Run(ctx, argv...)
+// Run implements Commands, and keeps what the tool printed.
+func (r *recorder) Run(ctx context.Context, argv ...string) (CommandResult, error) {
+	result, err := r.commands.Run(ctx, argv...)
 	if errors.Is(err, ErrNoCommand) {
 		return result, err
 	}
-	line := recordedCommand{
-		Argv: argv, ExitCode: result.ExitCode, Stdout: string(result.Stdout), Stderr: string(result.Stderr),
-	}
+	line := recorded(result, argv)
 	if err != nil {
 		line = recordedCommand{Argv: argv, Error: commandCause(err)}
 	}
-	t.recorder.mu.Lock()
-	defer t.recorder.mu.Unlock()
-	_ = t.recorder.recording.addCommand(line) // the first run stands
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_ = r.recording.addCommand(line) // the first run stands
 	return result, err
 }
 

@@ -71,9 +71,11 @@ func (r *Recording) AddDevice(name string) error {
 
 // AddCommand adds what a tool printed; the tool is named without a folder.
 func (r *Recording) AddCommand(result CommandResult, argv ...string) error {
-	return r.addCommand(recordedCommand{
-		Argv: argv, ExitCode: result.ExitCode, Stdout: string(result.Stdout), Stderr: string(result.Stderr),
-	})
+	return r.addCommand(recorded(result, argv))
+}
+
+func recorded(result CommandResult, argv []string) recordedCommand {
+	return recordedCommand{Argv: argv, ExitCode: result.ExitCode, Stdout: string(result.Stdout), Stderr: string(result.Stderr)}
 }
 
 // AllowCommands makes the host one that runs tools, though it may have none.
@@ -85,7 +87,7 @@ func (r *Recording) AllowCommands() {
 
 // Host replays the recording: it reads and prints what was read and printed then.
 func (r *Recording) Host() *Host {
-	h := &Host{Files: replayedFiles{r.entries}}
+	h := &Host{Files: treeFiles{replayedTree(r.entries)}}
 	if r.commands != nil {
 		h.Commands = replayedCommands(r.commands)
 	}
@@ -132,78 +134,64 @@ func (old *entry) fill(name string, e *entry) error {
 	return nil
 }
 
-// replayedFiles is the tree of a recording.
-type replayedFiles struct{ entries map[string]*entry }
+// replayedTree is the tree of a recording, by names without links in them.
+type replayedTree map[string]*entry
 
-// ReadFile implements Files.
-func (f replayedFiles) ReadFile(name string) ([]byte, error) {
-	e, err := f.find(name)
-	if err == nil && !e.mode.IsRegular() {
-		err = errNotRegular
-	} else if err == nil {
-		err = e.err
-	}
+func (t replayedTree) read(name string) ([]byte, error) {
+	e, err := t.find(name)
 	if err != nil {
-		return nil, pathError("read", name, err)
+		return nil, err
 	}
-	return slices.Clone(e.data), nil
+	if !e.mode.IsRegular() {
+		return nil, errNotRegular
+	}
+	return slices.Clone(e.data), e.err
 }
 
-// ReadDir implements Files.
-func (f replayedFiles) ReadDir(name string) ([]string, error) {
-	e, err := f.find(name)
-	if err == nil && !e.mode.IsDir() {
-		err = fs.ErrNotExist
-	} else if err == nil {
-		err = e.err
-	}
+func (t replayedTree) names(folder string) ([]string, error) {
+	e, err := t.find(folder)
 	if err != nil {
-		return nil, pathError("readdir", name, err)
+		return nil, err
+	}
+	if !e.mode.IsDir() {
+		return nil, fs.ErrNotExist
+	}
+	if e.err != nil {
+		return nil, e.err
 	}
 	return slices.Sorted(slices.Values(e.names)), nil
 }
 
-// ReadLink implements Files.
-func (f replayedFiles) ReadLink(name string) (string, error) {
-	parent, err := f.RealPath(path.Dir(name))
+func (t replayedTree) stat(name string) (fs.FileMode, error) {
+	e, err := t.find(name)
 	if err != nil {
-		return "", pathError("readlink", name, err)
-	}
-	target, isLink, err := f.readLink(path.Join(parent, path.Base(name)))
-	if err == nil && !isLink {
-		err = errNotLink
-	}
-	return target, pathError("readlink", name, err)
-}
-
-// errNotLink says what Linux's EINVAL means for readlink(2).
-var errNotLink = errors.New("invalid argument")
-
-// RealPath implements Files.
-func (f replayedFiles) RealPath(name string) (string, error) {
-	place, err := resolve(name, f.readLink)
-	return place, pathError("realpath", name, err)
-}
-
-// Stat implements Files.
-func (f replayedFiles) Stat(name string) (fs.FileMode, error) {
-	e, err := f.find(name)
-	if err != nil {
-		return 0, pathError("stat", name, err)
+		return 0, err
 	}
 	return e.mode, nil
 }
 
-func (f replayedFiles) find(name string) (*entry, error) {
-	place, err := resolve(name, f.readLink)
+func (t replayedTree) owner(name string) (Owner, error) {
+	e, err := t.find(name)
 	if err != nil {
-		return nil, err
+		return Owner{}, err
 	}
-	return f.entries[place], nil
+	if e.owner == nil {
+		return Owner{}, errors.ErrUnsupported
+	}
+	return *e.owner, nil
 }
 
-func (f replayedFiles) readLink(name string) (string, bool, error) {
-	e, ok := f.entries[name]
+func (t replayedTree) find(name string) (*entry, error) {
+	place, err := resolve(name, t.readPlace)
+	return t[place], err
+}
+
+func (t replayedTree) readLink(name string) (string, bool, error) {
+	return readBelow(name, t.readPlace)
+}
+
+func (t replayedTree) readPlace(place string) (string, bool, error) {
+	e, ok := t[place]
 	if !ok {
 		return "", false, fs.ErrNotExist
 	}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ func (c *liveCommands) Stream(ctx context.Context, tell func(line []byte) error,
 	if err != nil {
 		return CommandError(argv, err)
 	}
-	said := &lastWords{}
+	said := &cappedBuffer{limit: maxLastWords}
 	cmd.Stderr = said
 	if err := cmd.Start(); err != nil {
 		return CommandError(argv, err)
@@ -40,11 +41,11 @@ func (c *liveCommands) Stream(ctx context.Context, tell func(line []byte) error,
 	if told != nil {
 		cancel() // it has ended, or nobody listens
 	}
-	err = cmd.Wait()
-	if err == nil {
-		err = errors.New("it ended")
+	ended := cmp.Or(cmd.Wait(), errors.New("it ended"))
+	if said.data.Len() > 0 {
+		ended = errors.Join(ended, errors.New(words.Cut(said.data.String(), maxLastWords)))
 	}
-	return CommandError(argv, errors.Join(told, err, said.err()))
+	return CommandError(argv, errors.Join(told, ended))
 }
 
 // tellLines calls tell with every line of a text until one is too long or tell fails.
@@ -57,20 +58,4 @@ func tellLines(text io.Reader, tell func(line []byte) error) error {
 		}
 	}
 	return lines.Err()
-}
-
-// lastWords keeps the first bytes of what a tool says on its error output.
-type lastWords struct{ said []byte }
-
-// Write implements io.Writer; what is too much is dropped.
-func (w *lastWords) Write(p []byte) (int, error) {
-	w.said = append(w.said, p[:min(len(p), maxLastWords-len(w.said))]...)
-	return len(p), nil
-}
-
-func (w *lastWords) err() error {
-	if len(w.said) == 0 {
-		return nil
-	}
-	return errors.New(words.Cut(string(w.said), maxLastWords))
 }

@@ -36,14 +36,16 @@ const (
 // WriteTo writes the recording as a tar.gz of `rootfs/…`, `commands.jsonl` and `README`. Equal recordings give equal
 // bytes.
 func (r *Recording) WriteTo(w io.Writer) (int64, error) {
-	counter := &countingWriter{w: w}
-	zip, err := gzip.NewWriterLevel(counter, gzip.BestCompression)
+	var packed bytes.Buffer
+	zip, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 	if err != nil {
 		return 0, err
 	}
 	archive := tar.NewWriter(zip)
-	err = r.writeEntries(archive, "")
-	return counter.n, errors.Join(err, archive.Close(), zip.Close())
+	if err := errors.Join(r.writeEntries(archive, ""), archive.Close(), zip.Close()); err != nil {
+		return 0, err
+	}
+	return packed.WriteTo(w)
 }
 
 // writeEntries writes what a recording has below a folder of the archive.
@@ -79,9 +81,9 @@ func writeFile(archive *tar.Writer, name string, data []byte) error {
 }
 
 func writeEntry(archive *tar.Writer, name string, e *entry) error {
-	header := &tar.Header{Name: name, Mode: int64(e.mode.Perm()), Format: tar.FormatPAX}
-	if e.err != nil {
-		header.PAXRecords = map[string]string{errorRecord: e.err.Error()}
+	header := &tar.Header{Name: name, Mode: int64(e.mode.Perm()), Format: tar.FormatPAX, PAXRecords: map[string]string{}}
+	if e.err != nil && e.mode&fs.ModeCharDevice == 0 {
+		header.PAXRecords[errorRecord] = e.err.Error()
 	}
 	var data []byte
 	switch e.mode.Type() {
@@ -90,14 +92,11 @@ func writeEntry(archive *tar.Writer, name string, e *entry) error {
 	case fs.ModeSymlink:
 		header.Typeflag, header.Linkname = tar.TypeSymlink, string(e.data)
 	case fs.ModeDevice | fs.ModeCharDevice:
-		header.Typeflag, header.PAXRecords = tar.TypeChar, nil
+		header.Typeflag = tar.TypeChar
 	default:
 		header.Typeflag, header.Size, data = tar.TypeReg, int64(len(e.data)), e.data
 	}
 	if e.owner != nil {
-		if header.PAXRecords == nil {
-			header.PAXRecords = map[string]string{}
-		}
 		header.PAXRecords[ownerRecord] = e.owner.record()
 	}
 	if err := archive.WriteHeader(header); err != nil {
@@ -105,17 +104,6 @@ func writeEntry(archive *tar.Writer, name string, e *entry) error {
 	}
 	_, err := archive.Write(data)
 	return err
-}
-
-type countingWriter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }
 
 // ReadRecording reads a recording from a tar or tar.gz. It refuses, by the entry's name, what leads out of the archive,
@@ -210,11 +198,10 @@ func (r *Recording) readRootfs(name string, header *tar.Header, content io.Reade
 	if text := header.PAXRecords[errorRecord]; text != "" {
 		e.err = recalledError(Clip(text, 256))
 	}
-	owner, err := parseOwner(header.PAXRecords[ownerRecord])
-	if err != nil {
+	var err error
+	if e.owner, err = parseOwner(header.PAXRecords[ownerRecord]); err != nil {
 		return err
 	}
-	e.owner = owner
 	switch header.Typeflag {
 	case tar.TypeDir:
 		e.mode |= fs.ModeDir
@@ -226,11 +213,9 @@ func (r *Recording) readRootfs(name string, header *tar.Header, content io.Reade
 	case tar.TypeChar:
 		e.mode, e.err = e.mode|fs.ModeDevice|fs.ModeCharDevice, errNotRegular
 	case tar.TypeReg:
-		data, err := readCapped(header, content, MaxFileSize)
-		if err != nil {
+		if e.data, err = readCapped(header, content, MaxFileSize); err != nil {
 			return err
 		}
-		e.data = data
 	default:
 		return fmt.Errorf("is of type %q: only files, folders, symbolic links and character devices can be replayed", header.Typeflag)
 	}

@@ -9,11 +9,11 @@ import (
 // Told returns a host that logs what is read and run through it: tools at level Info, files, folders and links at level Debug.
 // What tools print and files hold is not logged.
 func Told(h *Host, log *slog.Logger) *Host {
-	told := &Host{Files: toldFiles{h.Files, log}}
+	logged := &Host{Files: toldFiles{h.Files, log}}
 	if h.Commands != nil {
-		told.Commands = toldCommands{h.Commands, log}
+		logged.Commands = toldCommands{h.Commands, log}
 	}
-	return told
+	return logged
 }
 
 type toldFiles struct {
@@ -23,50 +23,38 @@ type toldFiles struct {
 
 // ReadFile implements Files.
 func (f toldFiles) ReadFile(name string) ([]byte, error) {
-	data, err := f.files.ReadFile(name)
-	f.tell("file", name, err, slog.Int("bytes", len(data)))
-	return data, err
+	return told(f.log, "file", name, f.files.ReadFile, func(data []byte) slog.Attr { return slog.Int("bytes", len(data)) })
 }
 
 // ReadDir implements Files.
 func (f toldFiles) ReadDir(name string) ([]string, error) {
-	names, err := f.files.ReadDir(name)
-	f.tell("folder", name, err, slog.Int("names", len(names)))
-	return names, err
+	return told(f.log, "folder", name, f.files.ReadDir, func(names []string) slog.Attr { return slog.Int("names", len(names)) })
 }
 
 // ReadLink implements Files.
 func (f toldFiles) ReadLink(name string) (string, error) {
-	target, err := f.files.ReadLink(name)
-	f.tell("link", name, err, slog.String("target", target))
-	return target, err
+	return told(f.log, "link", name, f.files.ReadLink, func(target string) slog.Attr { return slog.String("target", target) })
 }
 
 // RealPath implements Files.
 func (f toldFiles) RealPath(name string) (string, error) {
-	place, err := f.files.RealPath(name)
-	f.tell("path", name, err, slog.String("place", place))
-	return place, err
+	return told(f.log, "path", name, f.files.RealPath, func(place string) slog.Attr { return slog.String("place", place) })
 }
 
 // Stat implements Files.
 func (f toldFiles) Stat(name string) (fs.FileMode, error) {
-	mode, err := f.files.Stat(name)
-	f.tell("mode", name, err, slog.String("mode", mode.String()))
-	return mode, err
+	return told(f.log, "mode", name, f.files.Stat, func(mode fs.FileMode) slog.Attr { return slog.String("mode", mode.String()) })
 }
 
-// tell logs what was read, or the kind of error and the error.
-func (f toldFiles) tell(what, name string, err error, result slog.Attr) {
-	ctx := context.Background()
-	if !f.log.Enabled(ctx, slog.LevelDebug) {
-		return
-	}
+// told logs what was read, or the kind of error and the error.
+func told[T any](log *slog.Logger, what, name string, read func(string) (T, error), result func(T) slog.Attr) (T, error) {
+	value, err := read(name)
+	found := result(value)
 	if err != nil {
-		f.log.LogAttrs(ctx, slog.LevelDebug, what, slog.String("name", name), slog.String("errorKind", string(ErrorKind(err))), slog.Any("error", err))
-		return
+		found = slog.Group("", slog.String("errorKind", string(ErrorKind(err))), slog.Any("error", err))
 	}
-	f.log.LogAttrs(ctx, slog.LevelDebug, what, slog.String("name", name), result)
+	log.LogAttrs(context.Background(), slog.LevelDebug, what, slog.String("name", name), found)
+	return value, err
 }
 
 type toldCommands struct {

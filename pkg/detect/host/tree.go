@@ -9,30 +9,29 @@ import (
 	"syscall"
 )
 
-// openTree opens the tree below a folder, in the way of this system that is both safe and fast.
-func openTree(folder string) fileTree {
+// openTree opens the tree below a folder, in the way of this system that is both safe and fast; of `/` it is the whole tree.
+func openTree(folder string) liveTree {
+	if folder == "/" {
+		return liveTree{systemTree{}}
+	}
 	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return noTree{err}
+		return liveTree{noTree{err}}
 	}
 	if fast, ok := openKernelTree(root); ok {
-		return fast
+		return liveTree{fast}
 	}
-	return rootTree{root}
+	return liveTree{rootTree{root}}
 }
 
 // systemTree is the whole tree of this machine: there is nothing outside of it that a link could lead to.
 type systemTree struct{}
 
-func (systemTree) stat(name string) (fs.FileMode, error) {
+func (systemTree) info(name string) (fs.FileInfo, error) {
 	if !filepath.IsAbs(name) {
-		return 0, errNotAbsolute
+		return nil, errNotAbsolute
 	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return 0, err
-	}
-	return info.Mode(), nil
+	return os.Stat(name)
 }
 
 func (systemTree) open(name string) (*os.File, error) {
@@ -58,16 +57,12 @@ func (systemTree) readLink(name string) (string, bool, error) {
 // opened by os.Root, which refuses what a link that was changed meanwhile would lead to outside.
 type rootTree struct{ root *os.Root }
 
-func (t rootTree) stat(name string) (fs.FileMode, error) {
+func (t rootTree) info(name string) (fs.FileInfo, error) {
 	place, err := resolve(name, t.readPlace)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	info, err := t.root.Stat(inside(place))
-	if err != nil {
-		return 0, err
-	}
-	return info.Mode(), nil
+	return t.root.Stat(inside(place))
 }
 
 func (t rootTree) open(name string) (*os.File, error) {
@@ -78,13 +73,7 @@ func (t rootTree) open(name string) (*os.File, error) {
 	return t.root.OpenFile(inside(place), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-func (t rootTree) readLink(name string) (string, bool, error) {
-	parent, err := resolve(path.Dir(name), t.readPlace)
-	if err != nil {
-		return "", false, err
-	}
-	return t.readPlace(path.Join(parent, path.Base(name)))
-}
+func (t rootTree) readLink(name string) (string, bool, error) { return readBelow(name, t.readPlace) }
 
 // readPlace reads a link whose name has no other links in it.
 func (t rootTree) readPlace(place string) (string, bool, error) {
@@ -106,7 +95,7 @@ func inside(name string) string { return "." + path.Clean("/"+name) }
 // noTree is a tree that cannot be opened.
 type noTree struct{ err error }
 
-func (t noTree) stat(string) (fs.FileMode, error)      { return 0, t.err }
+func (t noTree) info(string) (fs.FileInfo, error)      { return nil, t.err }
 func (t noTree) open(string) (*os.File, error)         { return nil, t.err }
 func (t noTree) readLink(string) (string, bool, error) { return "", false, t.err }
 

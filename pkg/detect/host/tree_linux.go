@@ -17,13 +17,13 @@ type kernelTree struct {
 }
 
 // openKernelTree says whether this kernel, and the container's seccomp profile, allow it.
-func openKernelTree(root *os.Root) (fileTree, bool) {
+func openKernelTree(root *os.Root) (systemCalls, bool) {
 	folder, err := root.Open(".")
 	if err != nil {
 		return nil, false
 	}
 	t := kernelTree{root, folder}
-	if _, err := t.stat("/"); err != nil {
+	if _, err := t.info("/"); err != nil {
 		_ = folder.Close()
 		return nil, false
 	}
@@ -51,17 +51,13 @@ func (t kernelTree) openAt(name string, flags uint64) (*os.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 }
 
-func (t kernelTree) stat(name string) (fs.FileMode, error) {
+func (t kernelTree) info(name string) (fs.FileInfo, error) {
 	file, err := t.openAt(name, unix.O_PATH)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // nothing was written
-	info, err := file.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return info.Mode(), nil
+	return file.Stat()
 }
 
 func (t kernelTree) open(name string) (*os.File, error) {

@@ -4,4 +4,4 @@ package host
 
 import "os"
 
-func openKernelTree(*os.Root) (fileTree, bool) { return nil, false }
+func openKernelTree(*os.Root) (systemCalls, bool) { return nil, false }

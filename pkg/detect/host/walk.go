@@ -65,6 +65,15 @@ func resolve(name string, readLink readLinkFunc) (string, error) {
 	return cmp.Or(place, "/"), nil
 }
 
+// readBelow reads the link that the last step of a name is, whatever links lead there; readPlace needs a name without.
+func readBelow(name string, readPlace readLinkFunc) (target string, isLink bool, err error) {
+	parent, err := resolve(path.Dir(name), readPlace)
+	if err != nil {
+		return "", false, err
+	}
+	return readPlace(path.Join(parent, path.Base(name)))
+}
+
 // pathError tells which name inside the tree failed, whatever path outside it the cause speaks of.
 func pathError(op, name string, err error) error {
 	if err == nil {

@@ -2,7 +2,6 @@ package machine
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/rankwright/rankwright/pkg/detect/host"
@@ -12,11 +11,9 @@ import (
 // where the kernel does not say.
 func Booted(files host.Files) time.Time {
 	text, _, _ := host.ReadText(files, "/proc/stat")
-	for line := range strings.Lines(text) {
-		if number, ok := strings.CutPrefix(line, "btime "); ok {
-			if seconds, err := strconv.ParseInt(strings.TrimSpace(number), 10, 40); err == nil && seconds > 0 {
-				return time.Unix(seconds, 0)
-			}
+	for key, value := range host.Pairs(text, " ") {
+		if seconds, err := strconv.ParseInt(value, 10, 40); key == "btime" && err == nil && seconds > 0 {
+			return time.Unix(seconds, 0)
 		}
 	}
 	return time.Time{}

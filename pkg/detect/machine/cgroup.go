@@ -38,9 +38,7 @@ func readCgroupLimits(files host.Files) (cgroupLimits, error) {
 				continue
 			}
 			for _, folder := range mount.folders(group.path) {
-				if err := limits.tighten(files, controller, folder); err != nil {
-					unread = append(unread, err)
-				}
+				unread = append(unread, limits.tighten(files, controller, folder))
 			}
 		}
 	}
@@ -50,48 +48,38 @@ func readCgroupLimits(files host.Files) (cgroupLimits, error) {
 // unified is the controller name of a cgroup of version 2, which has them all.
 const unified = ""
 
+// limitFiles hold the limits of a cgroup, by controller. What several files of a limit hold is joined by spaces.
+var limitFiles = []struct {
+	controller string
+	names      []string
+	take       func(*cgroupLimits, string)
+}{
+	{unified, []string{"cpu.max"}, (*cgroupLimits).limitCPU},
+	{unified, []string{"memory.max"}, (*cgroupLimits).limitMemory},
+	{"cpu", []string{"cpu.cfs_quota_us", "cpu.cfs_period_us"}, (*cgroupLimits).limitCPU},
+	{"memory", []string{"memory.limit_in_bytes"}, (*cgroupLimits).limitMemory},
+}
+
 // tighten takes the limits of one cgroup folder into account.
 func (l *cgroupLimits) tighten(files host.Files, controller, folder string) error {
-	readers := map[string][]func(host.Files, string) error{
-		unified:  {l.cpuV2, l.memoryV2},
-		"cpu":    {l.cpuV1},
-		"memory": {l.memoryV1},
-	}
 	var unread []error
-	for _, read := range readers[controller] {
-		unread = append(unread, read(files, folder))
+	for _, limit := range limitFiles {
+		if limit.controller != controller {
+			continue
+		}
+		var texts []string
+		for _, name := range limit.names {
+			text, _, err := host.ReadText(files, path.Join(folder, name))
+			texts, unread = append(texts, text), append(unread, err)
+		}
+		limit.take(l, strings.Join(texts, " "))
 	}
 	return errors.Join(unread...)
 }
 
-func (l *cgroupLimits) cpuV2(files host.Files, folder string) error {
-	text, _, err := host.ReadText(files, path.Join(folder, "cpu.max"))
-	quota, period, _ := strings.Cut(text, " ")
-	l.limitCPU(quota, period)
-	return err
-}
-
-func (l *cgroupLimits) cpuV1(files host.Files, folder string) error {
-	quota, _, err := host.ReadText(files, path.Join(folder, "cpu.cfs_quota_us"))
-	period, _, err2 := host.ReadText(files, path.Join(folder, "cpu.cfs_period_us"))
-	l.limitCPU(quota, period)
-	return errors.Join(err, err2)
-}
-
-func (l *cgroupLimits) memoryV2(files host.Files, folder string) error {
-	text, _, err := host.ReadText(files, path.Join(folder, "memory.max"))
-	l.limitMemory(text)
-	return err
-}
-
-func (l *cgroupLimits) memoryV1(files host.Files, folder string) error {
-	text, _, err := host.ReadText(files, path.Join(folder, "memory.limit_in_bytes"))
-	l.limitMemory(text)
-	return err
-}
-
-// limitCPU takes microseconds of CPU per period in microseconds; `max` and -1 are no limit.
-func (l *cgroupLimits) limitCPU(quota, period string) {
+// limitCPU takes microseconds of CPU and the period in microseconds; `max` and -1 are no limit.
+func (l *cgroupLimits) limitCPU(limit string) {
+	quota, period, _ := strings.Cut(limit, " ")
 	q, err := strconv.ParseInt(quota, 10, 64)
 	p, err2 := strconv.ParseInt(period, 10, 64)
 	if err != nil || err2 != nil || q <= 0 || p <= 0 || q > math.MaxInt64/1000 {

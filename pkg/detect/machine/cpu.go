@@ -23,28 +23,21 @@ func detectCPU(ctx context.Context, h *host.Host) (backend.Found, error) {
 	if host.IsMacOS(files) {
 		return detectMacHost(ctx, h)
 	}
-	var unread []error
-	note := func(err error) { unread = append(unread, err) }
 	var facts v1alpha1.Host
-	var err error
-
-	facts.CPU, err = readCPU(files)
-	note(err)
-	facts.Memory.TotalMiB, err = host.ReadMemTotal(files, "/proc/meminfo")
-	note(err)
-	facts.NUMANodes, err = readNUMANodes(files)
-	note(err)
+	var limits cgroupLimits
+	unread := make([]error, 5)
+	facts.CPU, unread[0] = readCPU(files)
+	facts.Memory.TotalMiB, unread[1] = host.ReadMemTotal(files, "/proc/meminfo")
+	facts.NUMANodes, unread[2] = readNUMANodes(files)
 	if facts.CPU.Threads == 0 && facts.Memory.TotalMiB == 0 {
 		return backend.Found{}, host.OfKind(host.ErrorKind(unread...), fmt.Errorf("neither processors nor memory can be read: %s: the host's procfs is needed at /proc", host.JoinProblems(unread...)))
 	}
-	limits, err := readCgroupLimits(files)
-	note(err)
+	limits, unread[3] = readCgroupLimits(files)
 	facts.CPU.LimitMilli = limits.milliCPU
 	if limits.memoryMiB < facts.Memory.TotalMiB {
 		facts.Memory.LimitMiB = limits.memoryMiB
 	}
-	facts.Kernel, _, err = host.ReadText(files, "/proc/sys/kernel/osrelease")
-	note(err)
+	facts.Kernel, _, unread[4] = host.ReadText(files, "/proc/sys/kernel/osrelease")
 	facts.OS = readOSName(files)
 	facts.Cloud, facts.InstanceType = host.ReadCloud(files)
 	facts.Region, facts.Zone = host.ReadPlace(files)
@@ -59,8 +52,8 @@ func detectCPU(ctx context.Context, h *host.Host) (backend.Found, error) {
 func readOSName(files host.Files) string {
 	for _, name := range []string{"/etc/os-release", "/usr/lib/os-release"} {
 		text, _, _ := host.ReadText(files, name)
-		for line := range strings.Lines(text) {
-			if value, found := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); found {
+		for key, value := range host.Pairs(text, "=") {
+			if key == "PRETTY_NAME" {
 				return strings.Trim(value, `"'`)
 			}
 		}

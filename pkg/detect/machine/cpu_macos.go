@@ -25,12 +25,9 @@ func detectMacHost(ctx context.Context, h *host.Host) (backend.Found, error) {
 	if err == nil {
 		err = takeMacFacts(&facts, string(result.Stdout))
 	}
-	if err != nil {
-		found := backend.Found{Host: &facts}
-		found.Degrade(err)
-		return found, nil
-	}
-	return backend.Found{Host: &facts}, nil
+	found := backend.Found{Host: &facts}
+	found.Degrade(err)
+	return found, nil
 }
 
 // takeMacFacts reads sysctl's lines. A name that the kernel does not have has no line, so their number must be right.

@@ -3,8 +3,6 @@ package machine
 import (
 	"cmp"
 	"fmt"
-	"regexp"
-	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/host"
@@ -52,12 +50,7 @@ func parseCPUInfo(text string) v1alpha1.CPU {
 	var cpu v1alpha1.CPU
 	sockets, cores := map[string]bool{}, map[string]bool{}
 	var socket, implementer string
-	for line := range strings.Lines(text) {
-		key, value, found := strings.Cut(line, ":")
-		if !found {
-			continue
-		}
-		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+	for key, value := range host.Pairs(text, ":") {
 		if architecture := cpuInfoArchitectures[key]; architecture != "" && cpu.Architecture == "" {
 			cpu.Architecture = architecture
 		}
@@ -83,18 +76,13 @@ func parseCPUInfo(text string) v1alpha1.CPU {
 
 const cpuFolder = "/sys/devices/system/cpu"
 
-var cpuName = regexp.MustCompile(`^cpu(\d{1,5})$`)
-
 // readCPUTopology counts online threads, cores and sockets in sysfs; an offline thread has no topology folder.
 func readCPUTopology(files host.Files) (threads, cores, sockets int32) {
-	names, err := host.ReadNames(files, cpuFolder)
-	if err != nil {
-		return 0, 0, 0
-	}
+	numbers, _ := host.ReadNumbered(files, cpuFolder, "cpu")
 	type core struct{ socket, id int64 }
 	coresSeen, socketsSeen := map[core]bool{}, map[int64]bool{}
-	for _, name := range host.Numbered(names, cpuName) {
-		folder := cpuFolder + "/" + name + "/topology"
+	for _, number := range numbers {
+		folder := fmt.Sprintf("%s/cpu%d/topology", cpuFolder, number)
 		socket, ok, err := host.ReadInt(files, folder+"/physical_package_id")
 		if !ok || err != nil {
 			continue

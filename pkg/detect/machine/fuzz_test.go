@@ -37,8 +37,7 @@ func FuzzCgroup(f *testing.F) {
 			}
 		}
 		var limits cgroupLimits
-		quota, period, _ := strings.Cut(limit, " ")
-		limits.limitCPU(quota, period)
+		limits.limitCPU(limit)
 		limits.limitMemory(limit)
 		if limits.milliCPU < 0 || limits.memoryMiB < 0 {
 			t.Errorf("%q: %+v", limit, limits)

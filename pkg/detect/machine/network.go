@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"regexp"
@@ -24,12 +25,8 @@ func detectNetwork(_ context.Context, h *host.Host) (backend.Found, error) {
 	n := network{files: h.Files, places: pci.PlacesOf(functions), used: map[string]bool{}}
 	rdmaErr := n.addRDMA()
 	netErr := n.addEthernet()
-	if len(n.nics) == 0 {
-		for _, err := range []error{rdmaErr, netErr, pciErr} {
-			if err != nil {
-				return backend.Found{}, err
-			}
-		}
+	if err := cmp.Or(rdmaErr, netErr, pciErr); len(n.nics) == 0 && err != nil {
+		return backend.Found{}, err
 	}
 	found := backend.Found{NICs: n.nics}
 	found.Degrade(pciErr, rdmaErr, netErr)

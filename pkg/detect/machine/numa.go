@@ -1,7 +1,7 @@
 package machine
 
 import (
-	"regexp"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -12,23 +12,19 @@ import (
 
 const nodeFolder = "/sys/devices/system/node"
 
-var nodeName = regexp.MustCompile(`^node(\d{1,5})$`)
-
 // readNUMANodes returns the host's NUMA nodes in order of their numbers; none where the kernel has no NUMA.
 func readNUMANodes(files host.Files) ([]v1alpha1.NUMANode, error) {
-	names, err := host.ReadNames(files, nodeFolder)
+	numbers, err := host.ReadNumbered(files, nodeFolder, "node")
 	if err != nil {
 		return nil, err
 	}
 	var nodes []v1alpha1.NUMANode
-	for id, name := range host.Numbered(names, nodeName) {
-		folder := nodeFolder + "/" + name
-		node := v1alpha1.NUMANode{ID: id}
-		cpus, _, err := host.ReadText(files, folder+"/cpulist")
-		if err != nil {
+	for _, number := range numbers {
+		folder := fmt.Sprint(nodeFolder, "/node", number)
+		node := v1alpha1.NUMANode{ID: int32(number)}
+		if node.CPUs, _, err = host.ReadText(files, folder+"/cpulist"); err != nil {
 			return nil, err
 		}
-		node.CPUs = cpus
 		if node.MemoryMiB, err = host.ReadMemTotal(files, folder+"/meminfo"); err != nil {
 			return nil, err
 		}

@@ -2,11 +2,11 @@ package machine
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"math"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,8 +20,6 @@ const rdmaClass = "/sys/class/infiniband"
 
 // maxRDMAPorts bounds the ports of one device: a switchdev driver shows one for each representor.
 const maxRDMAPorts = 256
-
-var rdmaPortName = regexp.MustCompile(`^(\d{1,3})$`)
 
 // rdmaDevice is a member of the kernel's class infiniband, which has RDMA devices of every kind
 // (Documentation/ABI/stable/sysfs-class-infiniband).
@@ -55,7 +53,7 @@ func (n *network) addRDMA() error {
 }
 
 func (n *network) addPorts(device rdmaDevice) error {
-	ports, err := host.ReadNames(n.files, path.Join(device.folder, "ports"))
+	ports, err := host.ReadNumbered(n.files, path.Join(device.folder, "ports"), "")
 	if err != nil {
 		return err
 	}
@@ -63,8 +61,8 @@ func (n *network) addPorts(device rdmaDevice) error {
 	device.interfaces, _ = host.ReadNames(n.files, path.Join(device.Folder, "net"))
 	device.ports = len(ports)
 	var unread []error
-	for number, name := range host.Numbered(ports[:min(len(ports), maxRDMAPorts)], rdmaPortName) {
-		nic, ok, err := n.port(device, name, number)
+	for _, number := range ports[:min(len(ports), maxRDMAPorts)] {
+		nic, ok, err := n.port(device, number)
 		if !ok {
 			continue
 		}
@@ -78,11 +76,11 @@ func (n *network) addPorts(device rdmaDevice) error {
 }
 
 // port reads a port; ok is false where it stands for a virtual function.
-func (n *network) port(device rdmaDevice, name string, number int32) (nic v1alpha1.NIC, ok bool, err error) {
-	folder := path.Join(device.folder, "ports", name)
+func (n *network) port(device rdmaDevice, number int) (nic v1alpha1.NIC, ok bool, err error) {
+	folder := path.Join(device.folder, "ports", strconv.Itoa(number))
 	layer, _, _ := host.ReadText(n.files, path.Join(folder, "link_layer"))
 	nic = v1alpha1.NIC{
-		Name: device.name + "/" + name, Kind: rdmaKind(device, layer),
+		Name: fmt.Sprint(device.name, "/", number), Kind: rdmaKind(device, layer),
 		Driver: device.Driver, NUMANode: device.Numa, PCI: device.Pci,
 	}
 	above := n.portInterface(folder)
@@ -132,7 +130,7 @@ func (n *network) portInterface(folder string) string {
 
 // portInterfaces returns the network interfaces of a port, sorted: above, with its members if it is a bond, and the device's
 // interfaces that name the port (dev_port counts from 0, number from 1), or all of them where the device has one port.
-func (n *network) portInterfaces(device rdmaDevice, above string, number int32) []string {
+func (n *network) portInterfaces(device rdmaDevice, above string, number int) []string {
 	found := map[string]bool{}
 	if above != "" {
 		found[above] = true

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"regexp"
 	"strings"
@@ -80,13 +81,11 @@ func isNVMe(target string) bool {
 	return strings.Contains(target, nvmeSubsystems) || strings.Contains(target, "/devices/virtual/nvme-fabrics/")
 }
 
-var nvmeController = regexp.MustCompile(`^nvme(\d{1,6})$`)
-
 // controllerOf is where the first controller of an NVMe subsystem sits.
 func controllerOf(files host.Files, places pci.Places, subsystem pci.Attachment) pci.Attachment {
-	names, _ := host.ReadNames(files, subsystem.Folder)
-	for _, name := range host.Numbered(names, nvmeController) {
-		folder, err := files.RealPath(path.Join(subsystem.Folder, name))
+	numbers, _ := host.ReadNumbered(files, subsystem.Folder, "nvme")
+	for _, number := range numbers {
+		folder, err := files.RealPath(fmt.Sprint(subsystem.Folder, "/nvme", number))
 		if err != nil {
 			continue
 		}

@@ -1,6 +1,7 @@
 package pci
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -53,10 +54,7 @@ func check(files host.Files, function Function) Check {
 	case asleep(files, function):
 		return Check{}
 	default:
-		return Check{Fault: v1alpha1.DeviceHealth{
-			State: v1alpha1.Unhealthy, Reason: ReasonPoweredOff,
-			Message: "the PCI function has no power (power_state is D3cold) and was not put to sleep: see dmesg and the slot's power",
-		}}
+		return broken(ReasonPoweredOff, "the PCI function has no power (power_state is D3cold) and was not put to sleep: see dmesg and the slot's power")
 	}
 	check := checkLink(files, function)
 	if check.Evidence == "" {
@@ -85,7 +83,7 @@ func checkLink(files host.Files, function Function) Check {
 	switch {
 	case err != nil || ok && width == allOnes:
 		if silentHeader(files, function) {
-			return Check{Fault: offBus()}
+			return offBus()
 		}
 		return Check{}
 	case !ok || width > maxLanes || function.LinkWidth == 0:
@@ -115,7 +113,7 @@ func checkHeader(files host.Files, function Function) Check {
 	case err != nil || len(header) == 0:
 		return Check{}
 	case isSilent(header):
-		return Check{Fault: offBus()}
+		return offBus()
 	default:
 		return Check{Evidence: "the PCI function answers"}
 	}
@@ -124,10 +122,7 @@ func checkHeader(files host.Files, function Function) Check {
 // checkPort is for a function that reports no lane.
 func checkPort(files host.Files, function Function) Check {
 	if portLanes(files, function, "current_link_width") == 0 && portLanes(files, function, "max_link_width") > 0 {
-		return Check{Fault: v1alpha1.DeviceHealth{
-			State: v1alpha1.Unhealthy, Reason: ReasonLinkDown,
-			Message: "the PCI link is down: neither the device nor its port has a lane; reseat the card, see dmesg",
-		}}
+		return broken(ReasonLinkDown, "the PCI link is down: neither the device nor its port has a lane; reseat the card, see dmesg")
 	}
 	return checkHeader(files, function)
 }
@@ -152,11 +147,13 @@ func portLanes(files host.Files, function Function, name string) int64 {
 	return lanes
 }
 
-func offBus() v1alpha1.DeviceHealth {
-	return v1alpha1.DeviceHealth{
-		State: v1alpha1.Unhealthy, Reason: ReasonOffBus,
-		Message: "the device fell off the PCI bus: its configuration space reads as ones; see dmesg, power-cycle the node",
-	}
+func offBus() Check {
+	return broken(ReasonOffBus, "the device fell off the PCI bus: its configuration space reads as ones; see dmesg, power-cycle the node")
+}
+
+// broken is the check of a function that cannot be used.
+func broken(reason, message string) Check {
+	return Check{Fault: v1alpha1.DeviceHealth{State: v1alpha1.Unhealthy, Reason: reason, Message: message}}
 }
 
 // silentHeader confirms that a function does not answer.
@@ -167,23 +164,15 @@ func silentHeader(files host.Files, function Function) bool {
 
 // isSilent says whether every bit of the header is set. Of a virtual function, only the ids are.
 func isSilent(header []byte) bool {
-	if len(header) == 0 {
-		return false
-	}
-	for _, b := range header[:min(len(header), host.PCIHeaderSize)] {
-		if b != 0xff {
-			return false
-		}
-	}
-	return true
+	header = header[:min(len(header), host.PCIHeaderSize)]
+	return len(header) > 0 && bytes.Count(header, []byte{0xff}) == len(header)
 }
 
 // parseAERTotal reads the last line of a counter of AER (`TOTAL_ERR_FATAL 0`).
 func parseAERTotal(text string) (total int64, ok bool) {
-	for line := range strings.Lines(text) {
-		name, number, _ := strings.Cut(strings.TrimSpace(line), " ")
+	for name, number := range host.Pairs(text, " ") {
 		if strings.HasPrefix(name, "TOTAL_ERR_") {
-			count, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+			count, err := strconv.ParseInt(number, 10, 64)
 			return max(count, 0), err == nil && count >= 0
 		}
 	}

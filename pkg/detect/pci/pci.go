@@ -100,16 +100,12 @@ func readFunction(files host.Files, address string) (Function, error) {
 	function := Function{Path: folder}
 	function.Address = address
 	function.Root, function.Bridges = pathOf(folder)
-	if !function.readUevent(files) {
-		if err := function.readIDs(files); err != nil {
-			return Function{}, fmt.Errorf("PCI function %s: %w", address, err)
-		}
+	if err := function.readIDs(files); err != nil {
+		return Function{}, fmt.Errorf("PCI function %s: %w", address, err)
 	}
 	if function.connects() {
-		function.SubsystemVendorID, function.SubsystemDeviceID, function.Driver = "", "", ""
 		return function, nil
 	}
-	_, _ = attribute{"revision", 2, &function.Revision}.read(files, folder) // without it the product may stay ambiguous, no more
 	function.NUMANode = sysfs.ReadNUMANode(files, folder)
 	function.LinkMTps = readLinkRate(files, folder, "max_link_speed")
 	function.LinkWidth = readLinkWidth(files, folder)
@@ -127,25 +123,39 @@ func folderOf(files host.Files, address string) (string, error) {
 	return path.Join(devicesFolder, target), nil
 }
 
-// readIDs reads class, ids and driver each from its own file.
+// readIDs reads class and ids and, of what does more than connect others, revision and driver. The kernel has most of it in one file
+// (Linux, pci_uevent in drivers/pci/pci-driver.c): a server has some hundred functions, and most of what a detection takes is opening
+// files. What that file does not tell, or not in the right form, is read from a file of its own.
 func (f *Function) readIDs(files host.Files) error {
-	for _, a := range []attribute{{"class", 6, &f.Class}, {"vendor", 4, &f.VendorID}, {"device", 4, &f.DeviceID}} {
-		ok, err := a.read(files, f.Path)
-		if err == nil && !ok {
-			err = fmt.Errorf("%s: %w", a.file, fs.ErrNotExist)
-		}
-		if err != nil {
+	text, _, _ := host.ReadText(files, f.Path+"/uevent")
+	uevent := sysfs.ParseUevent(text)
+	if uevent["PCI_SLOT_NAME"] != f.Address { // it follows the ids: the text is whole
+		uevent = nil
+	}
+	vendor, device, _ := strings.Cut(uevent["PCI_ID"], ":")
+	for _, a := range []attribute{
+		{"class", uevent["PCI_CLASS"], 6, &f.Class}, {"vendor", vendor, 4, &f.VendorID}, {"device", device, 4, &f.DeviceID},
+	} {
+		if ok, err := a.read(files, f.Path); err != nil {
 			return err
+		} else if !ok {
+			return fmt.Errorf("%s: %w", a.file, fs.ErrNotExist)
 		}
 	}
 	if f.connects() {
 		return nil
 	}
-	for _, a := range []attribute{{"subsystem_vendor", 4, &f.SubsystemVendorID}, {"subsystem_device", 4, &f.SubsystemDeviceID}} {
-		_, _ = a.read(files, f.Path) // as with the revision
+	vendor, device, _ = strings.Cut(uevent["PCI_SUBSYS_ID"], ":")
+	for _, a := range []attribute{
+		{"subsystem_vendor", vendor, 4, &f.SubsystemVendorID},
+		{"subsystem_device", device, 4, &f.SubsystemDeviceID},
+		{"revision", "", 2, &f.Revision},
+	} {
+		_, _ = a.read(files, f.Path) // without it the product may stay ambiguous, no more
 	}
-	if target, err := files.ReadLink(path.Join(f.Path, "driver")); err == nil {
-		f.Driver = host.Clip(path.Base(target), 64)
+	f.Driver = host.Clip(uevent["DRIVER"], 64)
+	if f.Driver == "" {
+		f.Driver = sysfs.Driver(files, f.Path)
 	}
 	return nil
 }
@@ -172,27 +182,27 @@ func (f *Function) connects() bool {
 	return plumbing[f.Class[:2]] && !misclassed[[2]string{f.VendorID, f.Class[:4]}]
 }
 
-// attribute is a file with a hexadecimal number of so many digits.
+// attribute is a hexadecimal number of so many digits: as it was told already, else in a file.
 type attribute struct {
-	file   string
-	digits int
-	target *string
+	file, told string
+	digits     int
+	target     *string
 }
 
-func (a attribute) read(files host.Files, folder string) (bool, error) {
-	value, ok, err := host.ReadHex(files, path.Join(folder, a.file))
-	if ok {
-		*a.target = hexDigits(value, a.digits)
+func (a attribute) read(files host.Files, folder string) (ok bool, err error) {
+	value, invalid := strconv.ParseUint(a.told, 16, 4*a.digits)
+	if invalid != nil {
+		if value, ok, err = host.ReadHex(files, path.Join(folder, a.file)); !ok {
+			return false, err
+		}
 	}
-	return ok, err
+	*a.target = hexDigits(value, a.digits)
+	return true, nil
 }
 
 // hexDigits prints a value in as many digits, keeping the lowest.
 func hexDigits(value uint64, digits int) string {
-	text := strconv.FormatUint(value, 16)
-	if missing := digits - len(text); missing > 0 {
-		return strings.Repeat("0", missing) + text
-	}
+	text := fmt.Sprintf("%0*x", digits, value)
 	return text[len(text)-digits:]
 }
 

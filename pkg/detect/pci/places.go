@@ -53,13 +53,9 @@ func Attached(files host.Files, places Places, member string) (a Attachment, ok 
 	if err != nil {
 		return Attachment{}, false
 	}
-	a.Folder = folder
-	if target, err := files.ReadLink(path.Join(folder, "driver")); err == nil {
-		a.Driver = path.Base(target)
-	}
+	a.Folder, a.Driver = folder, sysfs.Driver(files, folder)
 	if function := places.above(folder); function != nil {
-		pci := function.PCIDevice
-		a.Pci, a.Numa = &pci, function.NUMANode
+		a.Pci, a.Numa = new(function.PCIDevice), function.NUMANode
 	}
 	if a.Numa == nil {
 		a.Numa = sysfs.ReadNUMANode(files, folder)

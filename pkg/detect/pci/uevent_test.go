@@ -13,36 +13,55 @@ import (
 const h100Uevent = "DRIVER=nvidia\nPCI_CLASS=30200\nPCI_ID=10DE:2330\nPCI_SUBSYS_ID=10DE:16C1\nPCI_SLOT_NAME=0000:17:00.0\n" +
 	"MODALIAS=pci:v000010DEd00002330sv000010DEsd000016C1bc03sc02i00\n"
 
-func TestParsePCIUevent(t *testing.T) {
-	h100 := functionIDs{class: "030200", vendor: "10de", device: "2330", subsystemVendor: "10de", subsystemDevice: "16c1", driver: "nvidia"}
-	unbound := h100
-	unbound.driver = ""
+// functionOf is the function whose folder has a uevent alone; false where its ids cannot be read.
+func functionOf(t *testing.T, uevent string) (Function, bool) {
+	t.Helper()
+	s := compose.NewTree(t)
+	s.Function("pci0000:15/0000:15:01.0/0000:17:00.0", "", compose.Attributes{"uevent": uevent})
+	functions, err := Functions(s.Host())
+	if err != nil || len(functions) > 1 {
+		t.Fatalf("%d functions, %v", len(functions), err)
+	}
+	if len(functions) == 0 {
+		return Function{}, false
+	}
+	return functions[0], true
+}
+
+func TestPCIUevent(t *testing.T) {
+	h100 := Function{Class: "030200", Driver: "nvidia", PCIDevice: v1alpha1.PCIDevice{
+		VendorID: "10de", DeviceID: "2330", SubsystemVendorID: "10de", SubsystemDeviceID: "16c1",
+	}}
+	unbound, partner := h100, h100
+	unbound.Driver = ""
+	partner.SubsystemVendorID, partner.SubsystemDeviceID = "", ""
 	for name, test := range map[string]struct {
 		text string
-		want functionIDs
+		want Function
 		ok   bool
 	}{
 		"as the kernel writes it":  {h100Uevent, h100, true},
 		"no driver":                {strings.TrimPrefix(h100Uevent, "DRIVER=nvidia\n"), unbound, true},
-		"no class":                 {strings.Replace(h100Uevent, "PCI_CLASS", "CLASS", 1), functionIDs{}, false},
-		"no ids":                   {strings.Replace(h100Uevent, "PCI_ID", "ID", 1), functionIDs{}, false},
-		"no subsystem":             {strings.Replace(h100Uevent, "PCI_SUBSYS_ID", "SUBSYS", 1), functionIDs{}, false},
-		"a class of too many bits": {strings.Replace(h100Uevent, "30200", "1030200", 1), functionIDs{}, false},
-		"an id of too many bits":   {strings.Replace(h100Uevent, "10DE:2330", "10DE:12330", 1), functionIDs{}, false},
-		"half an id":               {strings.Replace(h100Uevent, "10DE:2330", "10DE", 1), functionIDs{}, false},
-		"no number":                {strings.Replace(h100Uevent, "10DE:2330", "10DE:233G", 1), functionIDs{}, false},
-		"empty":                    {"", functionIDs{}, false},
+		"no class":                 {strings.Replace(h100Uevent, "PCI_CLASS", "CLASS", 1), Function{}, false},
+		"no ids":                   {strings.Replace(h100Uevent, "PCI_ID", "ID", 1), Function{}, false},
+		"no subsystem":             {strings.Replace(h100Uevent, "PCI_SUBSYS_ID", "SUBSYS", 1), partner, true},
+		"a class of too many bits": {strings.Replace(h100Uevent, "30200", "1030200", 1), Function{}, false},
+		"an id of too many bits":   {strings.Replace(h100Uevent, "10DE:2330", "10DE:12330", 1), Function{}, false},
+		"half an id":               {strings.Replace(h100Uevent, "10DE:2330", "10DE", 1), Function{}, false},
+		"no number":                {strings.Replace(h100Uevent, "10DE:2330", "10DE:233G", 1), Function{}, false},
+		"empty":                    {"", Function{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, ok := parseUevent(test.text)
-			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(functionIDs{})); diff != "" || ok != test.ok {
+			got, ok := functionOf(t, test.text)
+			got.Path, got.Address, got.Root, got.Bridges = "", "", "", nil
+			if diff := cmp.Diff(test.want, got); diff != "" || ok != test.ok {
 				t.Errorf("ok %v, want %v\n%s", ok, test.ok, diff)
 			}
 		})
 	}
 }
 
-// A function reads alike from the one file and from a file for each fact; an incomplete one does not count.
+// A function reads alike from the one file and from a file for each fact, which has what the one does not.
 func TestPCIUeventIsAsTheFilesAre(t *testing.T) {
 	files := compose.Attributes{
 		"class": "0x030200", "vendor": "0x10de", "device": "0x2330", "subsystem_vendor": "0x10de", "subsystem_device": "0x16c1",
@@ -79,7 +98,7 @@ func TestPCIUeventIsAsTheFilesAre(t *testing.T) {
 func TestPCIUeventOfABridge(t *testing.T) {
 	s := compose.NewTree(t)
 	s.Function("pci0000:15/0000:15:01.0", "pcieport", compose.Attributes{
-		"uevent": "DRIVER=pcieport\nPCI_CLASS=60400\nPCI_ID=8086:352A\nPCI_SUBSYS_ID=8086:0000\n",
+		"uevent": "DRIVER=pcieport\nPCI_CLASS=60400\nPCI_ID=8086:352A\nPCI_SUBSYS_ID=8086:0000\nPCI_SLOT_NAME=0000:15:01.0\n",
 	})
 	functions, err := Functions(s.Host())
 	want := []Function{{
@@ -93,21 +112,19 @@ func TestPCIUeventOfABridge(t *testing.T) {
 
 func FuzzParsePCIUevent(f *testing.F) {
 	f.Add(h100Uevent)
-	f.Add("PCI_CLASS=60400\nPCI_ID=8086:352A\nPCI_SUBSYS_ID=0000:0000\n")
-	f.Add("PCI_CLASS=-1\nPCI_ID=:\nPCI_SUBSYS_ID=FFFFF:1\n")
+	f.Add("PCI_CLASS=60400\nPCI_ID=8086:352A\nPCI_SUBSYS_ID=0000:0000\nPCI_SLOT_NAME=0000:17:00.0\n")
+	f.Add("PCI_CLASS=-1\nPCI_ID=:\nPCI_SUBSYS_ID=FFFFF:1\nPCI_SLOT_NAME=0000:17:00.0\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		ids, ok := parseUevent(text)
+		function, ok := functionOf(t, text)
 		if !ok {
-			if ids != (functionIDs{}) {
-				t.Errorf("%+v of an incomplete text", ids)
-			}
 			return
 		}
-		if len(ids.class) != 6 || len(ids.vendor+ids.device+ids.subsystemVendor+ids.subsystemDevice) != 16 || len(ids.driver) > 64 {
-			t.Errorf("%+v", ids)
+		subsystem := len(function.SubsystemVendorID + function.SubsystemDeviceID)
+		if len(function.Class) != 6 || len(function.VendorID+function.DeviceID) != 8 || subsystem%4 != 0 || len(function.Driver) > 64 {
+			t.Errorf("%+v", function)
 		}
-		if upper := strings.ToUpper(text); !strings.Contains(upper, strings.ToUpper(strings.TrimLeft(ids.device, "0"))) {
-			t.Errorf("%q is not in the text", ids.device)
+		if upper := strings.ToUpper(text); !strings.Contains(upper, strings.ToUpper(strings.TrimLeft(function.DeviceID, "0"))) {
+			t.Errorf("%q is not in the text", function.DeviceID)
 		}
 	})
 }

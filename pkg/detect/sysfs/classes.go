@@ -45,19 +45,18 @@ func MembersBy(files host.Files, class string, place func(member string) (string
 	return members, nil
 }
 
-// DeviceNode returns the device node that the kernel names for a folder of a device in sysfs; empty where it names none, or one that is
-// not there.
+// DeviceNode returns the device node that the kernel names for a folder of a device in sysfs; empty where it names none, or the node
+// is not there.
 func DeviceNode(files host.Files, folder string) string {
 	uevent, _, _ := host.ReadText(files, path.Join(folder, "uevent"))
 	name := strings.TrimPrefix(ParseUevent(uevent)["DEVNAME"], "/")
 	if name == "" || path.Clean("/"+name) != "/"+name {
 		return ""
 	}
-	node := path.Join("/dev", strings.TrimPrefix(name, "dev/"))
-	if !host.Exists(files, node) {
-		return ""
+	if node := path.Join("/dev", strings.TrimPrefix(name, "dev/")); host.Exists(files, node) {
+		return node
 	}
-	return node
+	return ""
 }
 
 // NodePaths returns the device nodes of members of a class.

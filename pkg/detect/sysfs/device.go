@@ -3,20 +3,28 @@
 package sysfs
 
 import (
+	"maps"
 	"path"
-	"strings"
 
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // ReadNUMANode returns the NUMA node of the device at a sysfs folder; nil where the kernel says -1 or nothing.
 func ReadNUMANode(files host.Files, folder string) *int32 {
-	node, ok, err := host.ReadInt(files, path.Join(folder, "numa_node"))
-	if !ok || err != nil || node < 0 || node > maxNUMANode {
+	node, ok := host.ReadBetween(files, path.Join(folder, "numa_node"), 0, maxNUMANode)
+	if !ok {
 		return nil
 	}
-	value := int32(node)
-	return &value
+	return new(int32(node))
+}
+
+// Driver returns the kernel's name of the driver that is bound to the device at a sysfs folder; empty where none is.
+func Driver(files host.Files, folder string) string {
+	target, err := files.ReadLink(path.Join(folder, "driver"))
+	if err != nil {
+		return ""
+	}
+	return host.Clip(path.Base(target), 64)
 }
 
 // maxNUMANode is far above the kernel's highest (1 << CONFIG_NODES_SHIFT is 1024).
@@ -37,11 +45,5 @@ type Uevent map[string]string
 
 // ParseUevent reads lines of `KEY=value`; others are passed over.
 func ParseUevent(text string) Uevent {
-	values := Uevent{}
-	for line := range strings.Lines(text) {
-		if key, value, found := strings.Cut(strings.TrimSpace(line), "="); found {
-			values[key] = value
-		}
-	}
-	return values
+	return maps.Collect(host.Pairs(text, "="))
 }

@@ -25,29 +25,24 @@ type DRM struct {
 // ReadDRM reads /sys/class/drm. A node whose device cannot be found (it went away) is left out.
 func ReadDRM(files host.Files) (DRM, error) {
 	table := DRM{ByFolder: map[string]DRMNodes{}, FolderOfRender: map[int]string{}}
-	for _, kind := range []struct {
-		prefix string
-		list   func(*DRMNodes) *[]int
-	}{
-		{"card", func(n *DRMNodes) *[]int { return &n.Cards }},
-		{"renderD", func(n *DRMNodes) *[]int { return &n.Renders }},
-	} {
-		numbers, err := host.ReadNumbered(files, drmClass, kind.prefix)
+	for _, kind := range []string{"card", "renderD"} {
+		numbers, err := host.ReadNumbered(files, drmClass, kind)
 		if err != nil {
 			return table, err
 		}
 		for _, number := range numbers {
-			folder, err := files.RealPath(path.Join(drmClass, fmt.Sprint(kind.prefix, number), "device"))
+			folder, err := files.RealPath(path.Join(drmClass, fmt.Sprint(kind, number), "device"))
 			if err != nil {
 				continue
 			}
 			nodes := table.ByFolder[folder]
-			list := kind.list(&nodes)
-			*list = append(*list, number)
-			table.ByFolder[folder] = nodes
-			if kind.prefix == "renderD" {
+			if kind == "card" {
+				nodes.Cards = append(nodes.Cards, number)
+			} else {
+				nodes.Renders = append(nodes.Renders, number)
 				table.FolderOfRender[number] = folder
 			}
+			table.ByFolder[folder] = nodes
 		}
 	}
 	return table, nil

@@ -14,29 +14,17 @@ func ReadMachine(files host.Files) []string {
 	return readCompatible(files, path.Join(DeviceTree, "compatible"))
 }
 
-// readCompatible reads a device tree's list of strings that end in NUL.
-func readCompatible(files host.Files, name string) []string {
-	data, err := files.ReadFile(name)
-	if err != nil {
-		return nil
-	}
-	return parseCompatible(string(data))
-}
-
 // maxCompatible is far above the length of any list.
 const maxCompatible = 64
 
-// parseCompatible splits the list. Some vendors put a space after the comma (`mediatek, mt6885-mdla`), which means
-// nothing.
-func parseCompatible(text string) []string {
-	var compatible []string
-	for entry := range strings.SplitSeq(text, "\x00") {
-		entry = strings.TrimSpace(strings.Replace(entry, ", ", ",", 1))
-		if entry != "" && len(compatible) < maxCompatible {
-			compatible = append(compatible, host.Clip(entry, 128))
-		}
+// readCompatible reads what a device of the device tree is compatible with. Some vendors put a space after the comma
+// (`mediatek, mt6885-mdla`), which means nothing.
+func readCompatible(files host.Files, name string) []string {
+	list, _ := ReadStrings(files, name) // without it the device is of no kind that is known
+	for i := range list {
+		list[i] = host.Clip(strings.Replace(list[i], ", ", ",", 1), 128)
 	}
-	return compatible
+	return list[:min(len(list), maxCompatible)]
 }
 
 // MadeBy says whether one of a machine's strings begins with the vendor's name.
@@ -76,11 +64,7 @@ func ReadPlatformDevices(files host.Files, match func(compatible string) bool) (
 		if err != nil {
 			continue // gone since the folder was listed
 		}
-		device := PlatformDevice{Name: name, Folder: folder, Compatible: compatible}
-		if target, err := files.ReadLink(path.Join(folder, "driver")); err == nil {
-			device.Driver = host.Clip(path.Base(target), 64)
-		}
-		devices = append(devices, device)
+		devices = append(devices, PlatformDevice{Name: name, Folder: folder, Driver: Driver(files, folder), Compatible: compatible})
 	}
 	return devices, nil
 }

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -12,15 +13,22 @@ type Machine struct {
 	Sockets        int
 	CoresPerSocket int
 	ThreadsPerCore int
-	// NodesPerSocket is the number of NUMA nodes in a socket; 0 means 1.
+	// NodesPerSocket is the number of NUMA nodes in a socket; 0 means 1, and NoNUMA that the kernel has none.
 	NodesPerSocket int
 	MemoryGiB      int
+	// MemoryMiB is the memory where it is no whole number of GiB.
+	MemoryMiB int
 	// AvailableGiB is what the kernel says can be had without swapping; 0 where it says nothing.
 	AvailableGiB int
 	Kernel, OS   string
 	// DMI has the contents of the files below /sys/class/dmi/id, by name.
 	DMI map[string]string
 }
+
+// NoNUMA is the number of NUMA nodes in a socket where the kernel has no NUMA.
+const NoNUMA = -1
+
+func (m Machine) memoryKiB() int { return cmp.Or(m.MemoryMiB, m.MemoryGiB<<10) << 10 }
 
 // Machine adds processors, memory, NUMA nodes, system and firmware. CPUs are numbered as x86 kernels do: the first
 // thread of every core, socket by socket, then the second threads.
@@ -40,7 +48,7 @@ func (h *Host) Machine(m Machine) {
 
 // meminfo adds the memory as a whole.
 func (h *Host) meminfo(m Machine) {
-	text := fmt.Sprintf("MemTotal:       %d kB\nMemFree:        %d kB\n", m.MemoryGiB<<20, m.MemoryGiB<<19)
+	text := fmt.Sprintf("MemTotal:       %d kB\nMemFree:        %d kB\n", m.memoryKiB(), m.memoryKiB()/2)
 	if m.AvailableGiB > 0 {
 		text += fmt.Sprintf("MemAvailable:   %d kB\n", m.AvailableGiB<<20)
 	}
@@ -50,7 +58,7 @@ func (h *Host) meminfo(m Machine) {
 // nodes adds the NUMA nodes.
 func (h *Host) nodes(m Machine) {
 	cores := m.Sockets * m.CoresPerSocket
-	nodes := m.Sockets * max(1, m.NodesPerSocket)
+	nodes := m.Sockets * max(0, cmp.Or(m.NodesPerSocket, 1))
 	for node := range nodes {
 		var lists []string
 		for sibling := range m.ThreadsPerCore {
@@ -59,7 +67,7 @@ func (h *Host) nodes(m Machine) {
 		}
 		h.Files(fmt.Sprintf("/sys/devices/system/node/node%d", node), map[string]string{
 			"cpulist": strings.Join(lists, ","),
-			"meminfo": fmt.Sprintf("Node %d MemTotal:       %d kB", node, m.MemoryGiB<<20/nodes),
+			"meminfo": fmt.Sprintf("Node %d MemTotal:       %d kB", node, m.memoryKiB()/nodes),
 		})
 	}
 }

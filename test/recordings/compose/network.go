@@ -32,7 +32,7 @@ func RoCE400(name string) Port {
 // RDMA adds an RDMA device of the hardware at a folder, with ports from 1 on; nodeType is `1: CA`, `4: RNIC`, ….
 func (h *Host) RDMA(folder, name, nodeType string, ports ...Port) {
 	device := path.Join(folder, "infiniband", name)
-	h.member("infiniband", device)
+	h.Member("infiniband", device)
 	h.File(device+"/node_type", nodeType)
 	for i, p := range ports {
 		state, phys := "4: ACTIVE", "5: LinkUp"
@@ -68,7 +68,7 @@ type Interface struct {
 // interface is down is left out.
 func (h *Host) Interface(folder string, i Interface) {
 	node := path.Join(folder, "net", i.Name)
-	h.member("net", node)
+	h.Member("net", node)
 	kind := i.Type
 	if kind == 0 {
 		kind = 1
@@ -88,8 +88,8 @@ func (h *Host) Software(names ...string) {
 	}
 }
 
-// member adds an entry of a class: a node in the folder of its kind below the hardware's.
-func (h *Host) member(class, node string) {
+// Member adds an entry of a class: a node in the folder of its kind below the hardware's.
+func (h *Host) Member(class, node string) {
 	h.Link("/sys/class/"+class+"/"+path.Base(node), "../.."+strings.TrimPrefix(node, "/sys"))
 	h.Link(path.Join(node, "device"), "../../../"+path.Base(path.Dir(path.Dir(node))))
 }
