@@ -95,9 +95,9 @@ func Shared[T any](c *Cluster) *T {
 // Known reports whether it is known in which formats the class computes.
 func (c *Class) Known() bool { return c.Peak != [len(Formats)]int64{} }
 
-// Rate returns the peak rate in a format in GFLOPS; 0 where the class does not compute the format natively, or where no
+// rate returns the peak rate in a format in GFLOPS; 0 where the class does not compute the format natively, or where no
 // rate is known. MXFP4 and NVFP4 run at the rate of FP4 where that is given, NVFP4 on NVIDIA's devices only.
-func (c *Class) Rate(p v1alpha1.Precision) int64 {
+func (c *Class) rate(p v1alpha1.Precision) int64 {
 	at := slices.Index(Formats[:], p)
 	if at < 0 {
 		return 0
@@ -109,7 +109,7 @@ func (c *Class) Rate(p v1alpha1.Precision) int64 {
 }
 
 // Computes reports whether the class is known to compute a format natively.
-func (c *Class) Computes(p v1alpha1.Precision) bool { return c.Rate(p) > 0 }
+func (c *Class) Computes(p v1alpha1.Precision) bool { return c.rate(p) > 0 }
 
 // Name returns the class's name for people: its product, or vendor and family where the product is not known.
 func (c *Class) Name() string {

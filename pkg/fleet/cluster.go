@@ -118,7 +118,7 @@ func (c *Cluster) attach(at int32, shared map[fabricKey][]IslandRef) {
 		is, m := &n.Islands[i], IslandRef{at, int32(i)}
 		switch {
 		case is.Fabric == nil:
-			c.joinIfFree(m)
+			c.join(m)
 		case shared == nil:
 			c.addToFabric(m)
 		default:
@@ -134,7 +134,7 @@ func (c *Cluster) detach(at int32) {
 	c.counts.add(n, -1)
 	for i := range n.Islands {
 		if m := (IslandRef{at, int32(i)}); n.Islands[i].Fabric == nil {
-			c.leaveIfFree(m)
+			c.leave(m)
 		} else {
 			c.dropFromFabric(m)
 		}

@@ -37,11 +37,6 @@ func (c *counts) add(n *NodeEntry, sign int) {
 	}
 }
 
-// Refusals returns how many devices no plan may use for a reason.
-func (c *Cluster) Refusals(why Refusal) int {
-	return c.counts.refused[slices.Index(refusalTexts[:], why)]
-}
-
 // RefusedCounts returns the numbers of devices that no plan may use, by reason.
 func (c *Cluster) RefusedCounts() map[Refusal]int {
 	refused := map[Refusal]int{}

@@ -3,7 +3,6 @@ package fleet
 import (
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -57,17 +56,12 @@ const hostnameLevel = "kubernetes.io/hostname"
 
 // Grow returns a clone with further free devices on an island.
 func (c *Cluster) Grow(at IslandRef, more int) *Cluster {
-	larger := c.Clone()
-	own := *c.nodes[at.Node]
-	own.Devices, own.Islands = slices.Clone(own.Devices), slices.Clone(own.Islands)
+	larger, own := c.Clone(), c.nodes[at.Node].copy()
 	class := own.Islands[at.Island].Class
 	for n := range more {
 		id := v1alpha1.DeviceID(fmt.Sprintf("~%04d", n))
 		own.Devices = append(own.Devices, Device{ID: id, Class: class, Island: at.Island, FreeBytes: c.classes[class].TotalBytes})
 	}
-	own.prepare()
-	larger.detach(at.Node)
-	larger.nodes[at.Node] = &own
-	larger.attach(at.Node, nil)
+	larger.replace(at.Node, own)
 	return larger
 }

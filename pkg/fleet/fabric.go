@@ -63,7 +63,7 @@ func (c *Cluster) addToFabric(m IslandRef) {
 	if old := c.fabrics[key]; old != nil {
 		members = old.Members
 		if !old.spans() {
-			c.leaveIfFree(members[0])
+			c.leave(members[0])
 		}
 	}
 	at, _ := slices.BinarySearchFunc(members, m, IslandRef.Compare)
@@ -76,7 +76,7 @@ func (c *Cluster) dropFromFabric(m IslandRef) {
 	key := fabricKey{*is.Fabric, is.Class}
 	old := c.fabrics[key]
 	if !old.spans() {
-		c.leaveIfFree(m)
+		c.leave(m)
 	}
 	at, _ := slices.BinarySearchFunc(old.Members, m, IslandRef.Compare)
 	c.setFabric(key, slices.Delete(slices.Clone(old.Members), at, at+1))
@@ -95,7 +95,7 @@ func (c *Cluster) setFabric(key fabricKey, members []IslandRef) {
 		c.fill(made)
 		return
 	}
-	c.joinIfFree(members[0])
+	c.join(members[0])
 }
 
 // fill computes the fields of a fabric of several members.
@@ -147,17 +147,5 @@ func (c *Cluster) renumberFabrics(first, by int32) {
 		moved := *old
 		moved.Members = moveMembers(slices.Clone(old.Members), first, by)
 		c.fabrics[key] = &moved
-	}
-}
-
-func (c *Cluster) joinIfFree(m IslandRef) {
-	if n := c.nodes[m.Node]; len(n.Islands[m.Island].Free) > 0 {
-		c.join(n, m)
-	}
-}
-
-func (c *Cluster) leaveIfFree(m IslandRef) {
-	if n := c.nodes[m.Node]; len(n.Islands[m.Island].Free) > 0 {
-		c.leave(n, m)
 	}
 }

@@ -84,7 +84,7 @@ func (f *Follower) follow(now *State) map[string]*Host {
 func (f *Follower) changed(hosts map[string]*Host, claimed map[string]string) map[string]bool {
 	changed := map[string]bool{}
 	for name, h := range hosts {
-		if old := f.hosts[name]; old != h && (old == nil || !old.Same(h)) || f.claimed[name] != claimed[name] {
+		if old := f.hosts[name]; old == nil || !old.Same(h) || f.claimed[name] != claimed[name] {
 			changed[name] = true
 		}
 	}

@@ -83,10 +83,13 @@ func (c *Cluster) kindOf(n *NodeEntry, is *Island) (at int, found bool) {
 	return slices.BinarySearchFunc(c.kinds, c.scratch.key, func(k *Kind, key []byte) int { return bytes.Compare(k.key, key) })
 }
 
-// join adds an island with free devices to its kind.
-func (c *Cluster) join(n *NodeEntry, m IslandRef) {
-	is := &n.Islands[m.Island]
-	at, found := c.kindOf(n, is)
+// join adds an island to the kind of its free devices, where it has any.
+func (c *Cluster) join(m IslandRef) {
+	is := c.Island(m)
+	if len(is.Free) == 0 {
+		return
+	}
+	at, found := c.kindOf(c.nodes[m.Node], is)
 	if !found {
 		c.kinds = slices.Insert(c.kinds, at, &Kind{
 			owner: c.owner.Load(), key: bytes.Clone(c.scratch.key), Class: is.Class, Size: is.Size, Wires: is.Wires,
@@ -103,9 +106,13 @@ func (c *Cluster) join(n *NodeEntry, m IslandRef) {
 	}
 }
 
-// leave removes an island from its kind, and the kind where no island is left.
-func (c *Cluster) leave(n *NodeEntry, m IslandRef) {
-	at, found := c.kindOf(n, &n.Islands[m.Island])
+// leave removes an island from its kind, and the kind where no island is left. An island without free devices is of no kind.
+func (c *Cluster) leave(m IslandRef) {
+	is := c.Island(m)
+	if len(is.Free) == 0 {
+		return
+	}
+	at, found := c.kindOf(c.nodes[m.Node], is)
 	if !found {
 		return
 	}

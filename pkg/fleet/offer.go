@@ -52,32 +52,21 @@ func (s *Snapshot) nodes(replaces []v1alpha1.ShardingPlan) []Node {
 }
 
 // staysOn returns the devices of plans on a node.
-func staysOn(node string, plans []v1alpha1.ShardingPlan) map[v1alpha1.DeviceID]bool {
-	var stays map[v1alpha1.DeviceID]bool
+func staysOn(node string, plans []v1alpha1.ShardingPlan) []v1alpha1.DeviceID {
+	var stays []v1alpha1.DeviceID
 	for i := range plans {
-		for j := range plans[i].Spec.Nodes {
-			row := &plans[i].Spec.Nodes[j]
-			if row.Node != node {
-				continue
-			}
-			if stays == nil {
-				stays = map[v1alpha1.DeviceID]bool{}
-			}
-			for _, id := range row.Devices {
-				stays[id] = true
-			}
-		}
+		stays = append(stays, devicesOn(node, &plans[i])...)
 	}
 	return stays
 }
 
 // node returns a host as it is indexed. On a closed host all devices are taken except those in stays.
-func (s *Snapshot) node(h *Host, gone map[types.UID]bool, stays map[v1alpha1.DeviceID]bool) Node {
+func (s *Snapshot) node(h *Host, gone map[types.UID]bool, stays []v1alpha1.DeviceID) Node {
 	taken := s.takenOn(h.Name, gone)
 	inventory := strangersOnly(h.Inventory, taken)
 	if h.Closed {
 		for i := range h.Inventory.Status.Devices {
-			if id := h.Inventory.Status.Devices[i].ID; !stays[id] {
+			if id := h.Inventory.Status.Devices[i].ID; !slices.Contains(stays, id) {
 				taken[id] = ""
 			}
 		}

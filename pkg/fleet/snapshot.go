@@ -58,7 +58,7 @@ func (s *Snapshot) Host(name string) *Host {
 	if h := s.hosts[name]; h != nil {
 		return h
 	}
-	return &Host{}
+	return NewHost(nil, nil, false)
 }
 
 // Holds reports whether a pod may hold devices. A pod that is being deleted does until it has ended.
