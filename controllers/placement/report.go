@@ -15,13 +15,8 @@ const (
 	metaFalse = metav1.ConditionFalse
 )
 
-// Reasons of the conditions when all is well.
-const (
-	reasonPlanned  = "Planned"
-	reasonMeshed   = "Meshed"
-	reasonPlaced   = "Placed"
-	reasonDegraded = "DevicesLost"
-)
+// reasonLost is why a placement is not ready some of whose devices are lost.
+const reasonLost = "DevicesLost"
 
 // maxMessage bounds what planners and models say; the API takes 32768 characters in a condition, people take fewer.
 const maxMessage = 2048

@@ -23,8 +23,9 @@ type turn struct {
 	helped bool
 	// inForce is the plan that the placement has already; nil where none is.
 	inForce *v1alpha1.ShardingPlan
-	// refusal is the planner's reason not to make a plan; nil where it made one or no plan is needed.
-	refusal error
+	// unplaceable or invalid is the planner's reason not to make a plan; both are nil where it made one or no plan is needed.
+	unplaceable *plan.Unplaceable
+	invalid     *shape.InvalidRequest
 	// leftovers says that there are plans which nobody brought into force and which hold devices.
 	leftovers bool
 	priority  int32
@@ -81,10 +82,7 @@ func (r *Reconciler) confirm(ctx context.Context, now *fleet.Snapshot, decision 
 func (t *turn) decideSelf(placement *v1alpha1.ModelPlacement, now *fleet.Snapshot, fingerprint string) (*ledger.Decision, error) {
 	decision, inForce, err := t.reconciler.attempt(placement, t.pass.resolved, now, fingerprint)
 	t.inForce = inForce
-	var unplaceable *plan.Unplaceable
-	var invalid *shape.InvalidRequest
-	if errors.As(err, &unplaceable) || errors.As(err, &invalid) {
-		t.refusal = err
+	if errors.As(err, &t.unplaceable) || errors.As(err, &t.invalid) {
 		return nil, nil
 	}
 	return decision, err
