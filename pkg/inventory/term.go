@@ -37,25 +37,11 @@ var written = []struct {
 	{"~", ContainsOne},
 }
 
+// holdsFor are the orders of a value and the term's value for which an operator holds: -1 below, 0 at, 1 above it.
+var holdsFor = map[Operator][]int{AtLeast: {0, 1}, AtMost: {-1, 0}, Equal: {0}, NotEqual: {-1, 1}, Above: {1}, Below: {-1}}
+
 // Holds says whether the operator holds for numbers whose comparison gave an order below, at or above 0.
-func (o Operator) Holds(order int) bool {
-	switch o {
-	case AtLeast:
-		return order >= 0
-	case AtMost:
-		return order <= 0
-	case Equal:
-		return order == 0
-	case NotEqual:
-		return order != 0
-	case Above:
-		return order > 0
-	case Below:
-		return order < 0
-	default:
-		return false
-	}
-}
+func (o Operator) Holds(order int) bool { return slices.Contains(holdsFor[o], cmp.Compare(order, 0)) }
 
 // Term is a comparison as people write it: a field, an operator and a value (`memory>=80GB`).
 type Term struct {
