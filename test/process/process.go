@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // Spec says what to run.
@@ -174,6 +176,24 @@ func (p *Process) signalRunning(s syscall.Signal) {
 	default:
 		p.signal(s)
 	}
+}
+
+// Await asks again and again whether a child is ready, and returns when the answer is nil. It fails when the child ends, and
+// when the time is over.
+func (p *Process) Await(ctx context.Context, timeout time.Duration, ready func(context.Context) error) error {
+	const poll = 50 * time.Millisecond
+	last := errors.New("not asked yet")
+	err := wait.PollUntilContextTimeout(ctx, poll, timeout, true, func(ctx context.Context) (bool, error) {
+		if exit := p.Exit(); exit != nil {
+			return false, exit
+		}
+		last = ready(ctx)
+		return last == nil, nil
+	})
+	if wait.Interrupted(err) {
+		return fmt.Errorf("%s is not ready: %w (last answer: %w); the end of %s:\n%s", p.Name(), err, last, p.LogFile(), p.LogTail(20))
+	}
+	return err
 }
 
 // LogTail returns the last lines of the log, or why it cannot be read.
