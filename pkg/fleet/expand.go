@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
@@ -34,7 +36,7 @@ func (c *Cluster) Expand(model IslandRef, more int, levels ...string) *Cluster {
 		for _, level := range levels {
 			switch {
 			case level == "" || added.Labels == nil:
-			case level == hostnameLevel:
+			case level == corev1.LabelHostname:
 				added.Labels[level] = added.Name
 			default:
 				added.Labels[level] = "~"
@@ -50,9 +52,6 @@ func (c *Cluster) Expand(model IslandRef, more int, levels ...string) *Cluster {
 	}
 	return larger
 }
-
-// hostnameLevel is the topology level of single nodes.
-const hostnameLevel = "kubernetes.io/hostname"
 
 // Grow returns a clone with further free devices on an island.
 func (c *Cluster) Grow(at IslandRef, more int) *Cluster {

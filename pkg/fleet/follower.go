@@ -43,9 +43,8 @@ const rebuildShare = 4
 // content where they have none. The snapshot keeps the lists of plans and pods, and nothing else of the state.
 func (f *Follower) Follow(now State) *Snapshot {
 	s := snapshotOf(f.follow(&now), &now)
-	claimed := s.claimants()
-	changed := f.changed(s.hosts, claimed)
-	f.hosts, f.claimed = s.hosts, claimed
+	changed := f.changed(s.hosts, s.claimants)
+	f.hosts, f.claimed = s.hosts, s.claimants
 	if f.cluster == nil || len(changed) > len(s.hosts)/rebuildShare {
 		f.cluster = NewCluster(s.nodes(nil))
 	} else {
