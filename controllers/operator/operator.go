@@ -3,6 +3,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -77,10 +78,8 @@ const housekeepingPeriod = time.Minute
 // Scheme knows the kinds that an operator reads and writes.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return nil, fmt.Errorf("scheme: %w", err)
-		}
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("scheme: %w", err)
 	}
 	return scheme, nil
 }
@@ -182,10 +181,7 @@ func newReconciler(mgr manager.Manager, direct, cached client.Client, options Op
 		options.Planner = placement.DefaultPlanner
 	}
 	counted, err := placement.NewMetrics(options.Registry, mgr.GetCache())
-	if err != nil {
-		return nil, fmt.Errorf("metrics: %w", err)
-	}
-	if err := options.Registry.Register(verification.Metrics{Cache: mgr.GetCache()}); err != nil {
+	if err := errors.Join(err, options.Registry.Register(verification.Metrics{Cache: mgr.GetCache()})); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
 	return &placement.Reconciler{
@@ -215,9 +211,6 @@ func newClient(mgr manager.Manager, options Options, reader client.Reader) (clie
 
 // addProbes makes /healthz answer while the process does, and /readyz once the caches are filled.
 func addProbes(mgr manager.Manager) error {
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return fmt.Errorf("probe: %w", err)
-	}
 	synced := func(request *http.Request) error {
 		const patience = time.Second
 		ctx, cancel := context.WithTimeout(request.Context(), patience)
@@ -227,8 +220,8 @@ func addProbes(mgr manager.Manager) error {
 		}
 		return nil
 	}
-	if err := mgr.AddReadyzCheck("caches", synced); err != nil {
-		return fmt.Errorf("probe: %w", err)
+	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", synced)); err != nil {
+		return fmt.Errorf("probes: %w", err)
 	}
 	return nil
 }

@@ -69,11 +69,16 @@ func ByHealth(states ...v1alpha1.HealthState) Selector {
 
 // available selects the devices of the inventory that are free for new work: usable, not cordoned, and held by no pod.
 func available(inventory *v1alpha1.AcceleratorInventory) Selector {
-	held := slices.Clone(inventory.Spec.CordonedDevices)
-	for _, a := range inventory.Status.Allocations {
+	return All(usable, Not(byID(held(inventory.Spec, &inventory.Status)...)))
+}
+
+// held returns the devices that are cordoned or that a pod holds.
+func held(spec v1alpha1.AcceleratorInventorySpec, status *v1alpha1.AcceleratorInventoryStatus) []v1alpha1.DeviceID {
+	held := slices.Clone(spec.CordonedDevices)
+	for _, a := range status.Allocations {
 		held = append(held, a.Device)
 	}
-	return All(usable, Not(byID(held...)))
+	return held
 }
 
 // globSigns are the characters that make a text a pattern.
