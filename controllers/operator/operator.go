@@ -66,11 +66,8 @@ type Options struct {
 	Registry prometheus.Registerer
 }
 
-// Names of the leader election's Lease and of the reporter of events.
-const (
-	leaderElectionID = "rankwright-operator"
-	reporter         = "rankwright-operator"
-)
+// name is the name of the leader election's Lease and of the reporter of events.
+const name = "rankwright-operator"
 
 // housekeepingPeriod is how often Leases are listed and leftovers are looked for.
 const housekeepingPeriod = time.Minute
@@ -161,7 +158,7 @@ func newManager(cfg *rest.Config, options Options) (manager.Manager, error) {
 		},
 		Controller:                    config.Controller{SkipNameValidation: &severalInProcess},
 		LeaderElection:                options.LeaderElect,
-		LeaderElectionID:              leaderElectionID,
+		LeaderElectionID:              name,
 		LeaderElectionNamespace:       options.Namespace,
 		LeaderElectionReleaseOnCancel: true,
 		HealthProbeBindAddress:        options.HealthAddress,
@@ -189,7 +186,7 @@ func newReconciler(mgr manager.Manager, direct, cached client.Client, options Op
 		Reader:  direct,
 		Ledger:  &ledger.Ledger{Reader: direct, Writer: direct, Namespace: options.Namespace, Now: time.Now},
 		Planner: options.Planner,
-		Events:  mgr.GetEventRecorder(reporter),
+		Events:  mgr.GetEventRecorder(name),
 		Metrics: counted,
 		Now:     time.Now,
 	}, nil

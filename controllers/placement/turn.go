@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/pkg/fleet"
@@ -103,7 +105,7 @@ func (r *Reconciler) attempt(placement *v1alpha1.ModelPlacement, model *resolved
 	if why == needNothing {
 		return nil, inForce, nil
 	}
-	question := question{placement: placement, model: model, fingerprint: fingerprint}
+	question := question{client.ObjectKeyFromObject(placement), placement.UID, placement.Generation, model.version, fingerprint}
 	spec, err := r.answers.ask(question, func() (*v1alpha1.ShardingPlanSpec, error) {
 		return r.compute(placement, model, why, inForce, now)
 	})

@@ -46,28 +46,23 @@ func classOf(d *v1alpha1.Device) Class {
 type table struct {
 	mu      sync.Mutex
 	numbers map[Class]int32
-	classes []Class
+	classes []Class  // by number; one that is there is never written again
 	shared  sync.Map // by a nil pointer to the type of what is kept
-}
-
-// number returns the number of a class, which it adds where it is new, and all classes so far, which are never written again.
-func (t *table) number(class *Class) (int32, []Class) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	at, ok := t.numbers[*class]
-	if !ok {
-		at = int32(len(t.classes))
-		t.numbers[*class], t.classes = at, append(t.classes, *class)
-	}
-	return at, t.classes
 }
 
 // class returns the number of a class, which it adds where it is new.
 func (c *Cluster) class(key *Class) int32 {
-	at, classes := c.table.number(key)
+	t := c.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at, ok := t.numbers[*key]
+	if !ok {
+		at = int32(len(t.classes))
+		t.numbers[*key], t.classes = at, append(t.classes, *key)
+	}
 	if int(at) >= len(c.classes) {
-		c.classes = classes
-		c.counts.grow(len(classes))
+		c.classes = t.classes
+		c.counts.grow(len(c.classes))
 	}
 	return at
 }

@@ -20,13 +20,13 @@ type sortOrder struct {
 var orders = []sortOrder{
 	{"id", func(*v1alpha1.Device, *v1alpha1.Device) int { return 0 }},
 	{"best", compareBest},
-	{"memory", descending(totalBytes)},
-	{"free", descending(freeBytes)},
-	{"bandwidth", descending(bandwidth)},
+	{"memory", byAmount(totalBytes, -1)},
+	{"free", byAmount(freeBytes, -1)},
+	{"bandwidth", byAmount(bandwidth, -1)},
 	{"product", func(a, b *v1alpha1.Device) int {
 		return cmp.Or(trueFirst(a.Product != "", b.Product != ""), cmp.Compare(a.Product, b.Product))
 	}},
-	{"numa", byNUMANode},
+	{"numa", byAmount(numaNode, 1)},
 	{"health", func(a, b *v1alpha1.Device) int { return cmp.Compare(healthRank(a), healthRank(b)) }},
 }
 
@@ -82,18 +82,13 @@ func peak16(d *v1alpha1.Device) int64 {
 	return best
 }
 
-func descending(value func(*v1alpha1.Device) (float64, bool)) func(a, b *v1alpha1.Device) int {
+// byAmount orders devices by an amount, times a sign, with those whose amount is not known last.
+func byAmount(value func(*v1alpha1.Device) (float64, bool), sign int) func(a, b *v1alpha1.Device) int {
 	return func(a, b *v1alpha1.Device) int {
 		x, knownX := value(a)
 		y, knownY := value(b)
-		return cmp.Or(trueFirst(knownX, knownY), -cmp.Compare(x, y))
+		return cmp.Or(trueFirst(knownX, knownY), sign*cmp.Compare(x, y))
 	}
-}
-
-func byNUMANode(a, b *v1alpha1.Device) int {
-	x, knownX := numaNode(a)
-	y, knownY := numaNode(b)
-	return cmp.Or(trueFirst(knownX, knownY), cmp.Compare(x, y))
 }
 
 func trueFirst(a, b bool) int {

@@ -61,17 +61,8 @@ const maxRequired = 100_000
 //	tpu>=8
 //	gpu>=4|gaudi>=8
 func ParseRequirement(text string) (Requirement, error) {
-	var r Requirement
-	offset := 0
-	for part := range strings.SplitSeq(text, "|") {
-		c, err := parseChoice(part, offset)
-		if err != nil {
-			return Requirement{}, err
-		}
-		r.choices = append(r.choices, c)
-		offset += len(part) + 1
-	}
-	return r, nil
+	choices, err := readParts(text, "|", parseChoice)
+	return Requirement{choices}, err
 }
 
 func parseChoice(part string, offset int) (choice, error) {

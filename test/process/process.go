@@ -130,9 +130,7 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 // Exit returns an error that says how the child ended, with the end of its log; nil while it runs. An end with status 0
 // is reported too, as servers are not expected to end.
 func (p *Process) Exit() error {
-	select {
-	case <-p.done:
-	default:
+	if !p.ended() {
 		return nil
 	}
 	end := p.err
@@ -146,10 +144,12 @@ func (p *Process) Exit() error {
 }
 
 // Succeeded says whether the child has ended with status 0.
-func (p *Process) Succeeded() bool {
+func (p *Process) Succeeded() bool { return p.ended() && p.err == nil }
+
+func (p *Process) ended() bool {
 	select {
 	case <-p.done:
-		return p.err == nil
+		return true
 	default:
 		return false
 	}
@@ -171,9 +171,7 @@ func (p *Process) Stop(grace time.Duration) {
 
 // signalRunning leaves a child alone that has been waited for: its process id may be another's by now.
 func (p *Process) signalRunning(s syscall.Signal) {
-	select {
-	case <-p.done:
-	default:
+	if !p.ended() {
 		p.signal(s)
 	}
 }
