@@ -34,9 +34,9 @@ func (r *Reconciler) writeMeshStatus(ctx context.Context, p *pass, slowest []v1a
 
 // lossConditions say whether members of a mesh are lost.
 func lossConditions(lost []v1alpha1.LostRank) []metav1.Condition {
-	ready, degraded, reason, text := metaTrue, metaFalse, "AllMembers", "No member is lost."
+	ready, degraded, reason, text := metav1.ConditionTrue, metav1.ConditionFalse, "AllMembers", "No member is lost."
 	if len(lost) > 0 {
-		ready, degraded, reason, text = metaFalse, metaTrue, "MembersLost", describeLost(lost)
+		ready, degraded, reason, text = metav1.ConditionFalse, metav1.ConditionTrue, "MembersLost", describeLost(lost)
 	}
 	return []metav1.Condition{
 		{Type: v1alpha1.ConditionReady, Status: ready, Reason: reason, Message: text},

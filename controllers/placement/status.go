@@ -84,10 +84,10 @@ func plannedCondition(p *pass) *metav1.Condition {
 	case p.report.plan != nil:
 		return p.report.plan
 	case p.plan == nil:
-		return condition(v1alpha1.ConditionPlanned, metaFalse, "Pending", "No plan was made yet.")
+		return condition(v1alpha1.ConditionPlanned, metav1.ConditionFalse, "Pending", "No plan was made yet.")
 	default:
 		t := &p.plan.Spec.Totals
-		return condition(v1alpha1.ConditionPlanned, metaTrue, "Planned",
+		return condition(v1alpha1.ConditionPlanned, metav1.ConditionTrue, "Planned",
 			fmt.Sprintf("%s: %s on %s of %s.", p.plan.Spec.Strategy.Summary, t.Memory,
 				words.Counted(t.Devices, "device"), words.Counted(t.Nodes, "node")))
 	}
@@ -95,9 +95,9 @@ func plannedCondition(p *pass) *metav1.Condition {
 
 func reservedCondition(p *pass) *metav1.Condition {
 	if p.plan == nil {
-		return condition(v1alpha1.ConditionReserved, metaFalse, "NoPlan", "No plan is in force, so no device is reserved.")
+		return condition(v1alpha1.ConditionReserved, metav1.ConditionFalse, "NoPlan", "No plan is in force, so no device is reserved.")
 	}
-	return condition(v1alpha1.ConditionReserved, metaTrue, "Committed",
+	return condition(v1alpha1.ConditionReserved, metav1.ConditionTrue, "Committed",
 		fmt.Sprintf("Plan %s holds %s.", p.plan.Name, words.Counted(p.plan.Spec.Totals.Devices, "device")))
 }
 
@@ -106,9 +106,9 @@ func meshedCondition(p *pass) *metav1.Condition {
 	case p.report.mesh != nil:
 		return p.report.mesh
 	case p.mesh == nil:
-		return condition(v1alpha1.ConditionMeshed, metaFalse, "NoPlan", "No plan is in force, so there is no mesh.")
+		return condition(v1alpha1.ConditionMeshed, metav1.ConditionFalse, "NoPlan", "No plan is in force, so there is no mesh.")
 	default:
-		return condition(v1alpha1.ConditionMeshed, metaTrue, "Meshed",
+		return condition(v1alpha1.ConditionMeshed, metav1.ConditionTrue, "Meshed",
 			fmt.Sprintf("Mesh %s has %s.", p.mesh.Name, mesh.CopiesText(&p.mesh.Spec)))
 	}
 }
@@ -122,19 +122,19 @@ func readyCondition(p *pass, stages []*metav1.Condition) *metav1.Condition {
 		} else if p.placement.Spec.OnFailure == v1alpha1.FailureHold {
 			text += " spec.onFailure is Hold: repair them, or set AnyShape or SameShape to plan anew."
 		}
-		return condition(v1alpha1.ConditionReady, metaFalse, reasonLost, text)
+		return condition(v1alpha1.ConditionReady, metav1.ConditionFalse, reasonLost, text)
 	}
 	for _, stage := range stages {
-		if stage.Status != metaTrue {
-			return condition(v1alpha1.ConditionReady, metaFalse, stage.Reason, stage.Message)
+		if stage.Status != metav1.ConditionTrue {
+			return condition(v1alpha1.ConditionReady, metav1.ConditionFalse, stage.Reason, stage.Message)
 		}
 	}
-	return condition(v1alpha1.ConditionReady, metaTrue, "Placed", "Planned, reserved and meshed.")
+	return condition(v1alpha1.ConditionReady, metav1.ConditionTrue, "Placed", "Planned, reserved and meshed.")
 }
 
 func phaseOf(p *pass, ready *metav1.Condition) v1alpha1.PlacementPhase {
 	switch {
-	case ready.Status == metaTrue:
+	case ready.Status == metav1.ConditionTrue:
 		return v1alpha1.PhaseReady
 	case ready.Reason == reasonLost:
 		return v1alpha1.PhaseDegraded

@@ -107,7 +107,7 @@ func (r *Reconciler) attempt(placement *v1alpha1.ModelPlacement, model *resolved
 	}
 	question := question{client.ObjectKeyFromObject(placement), placement.UID, placement.Generation, model.version, fingerprint}
 	spec, err := r.answers.ask(question, func() (*v1alpha1.ShardingPlanSpec, error) {
-		return r.compute(placement, model, why, inForce, now)
+		return r.compute(shape.Request{Placement: asked(placement, why), Model: model.Model}, own, now)
 	})
 	if err != nil {
 		return nil, inForce, err
@@ -119,17 +119,14 @@ func (r *Reconciler) attempt(placement *v1alpha1.ModelPlacement, model *resolved
 	return &ledger.Decision{Plan: made, Replaces: own}, inForce, nil
 }
 
-// compute asks the planner.
-func (r *Reconciler) compute(placement *v1alpha1.ModelPlacement, model *resolved, why need, inForce *v1alpha1.ShardingPlan, now *fleet.Snapshot) (
-	*v1alpha1.ShardingPlanSpec, error,
-) {
-	request := shape.Request{Placement: asked(placement, why), Model: model.Model}
-	if inForce != nil {
-		request.Previous = &inForce.Spec
+// compute asks the planner for a plan that replaces the active ones of the placement.
+func (r *Reconciler) compute(request shape.Request, own []v1alpha1.ShardingPlan, now *fleet.Snapshot) (*v1alpha1.ShardingPlanSpec, error) {
+	if len(own) > 0 {
+		request.Previous = &own[len(own)-1].Spec
 	}
 	began := r.Now()
 	defer func() { r.Metrics.PlanDuration.Observe(r.Now().Sub(began).Seconds()) }()
-	return r.Planner(now.Cluster(inForceOf(now.Plans, placement)), request)
+	return r.Planner(now.Cluster(own), request)
 }
 
 // hostsOf returns the nodes of a plan as the snapshot has them.

@@ -199,11 +199,6 @@ func (c *Cluster) Find(name string, id v1alpha1.DeviceID) (ref int32, found bool
 	if !ok {
 		return 0, false
 	}
-	i, ok := c.nodes[at].find(id)
-	return c.Ref(at, i), ok
-}
-
-func (n *NodeEntry) find(id v1alpha1.DeviceID) (int32, bool) {
-	i, ok := slices.BinarySearchFunc(n.Devices, id, func(d Device, id v1alpha1.DeviceID) int { return cmp.Compare(d.ID, id) })
-	return int32(i), ok
+	i, ok := slices.BinarySearchFunc(c.nodes[at].Devices, id, func(d Device, id v1alpha1.DeviceID) int { return cmp.Compare(d.ID, id) })
+	return c.Ref(at, int32(i)), ok
 }

@@ -84,12 +84,12 @@ func Allotments(devices []v1alpha1.Device, environ []string) []Allotment {
 
 // lookup returns the last value of a variable, which is the one that counts.
 func lookup(environ []string, name string) (value string, set bool) {
-	for _, entry := range environ {
-		if text, ok := strings.CutPrefix(entry, name+"="); ok {
-			value, set = text, true
+	for _, entry := range slices.Backward(environ) {
+		if value, set = strings.CutPrefix(entry, name+"="); set {
+			return value, true
 		}
 	}
-	return value, set
+	return "", false
 }
 
 // inOrderOf returns the listed devices in the order of the list.

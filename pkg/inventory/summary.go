@@ -15,15 +15,12 @@ import (
 // Summarize computes the summary of a status as it is; cordoned devices and those that a pod holds are not free.
 func Summarize(spec v1alpha1.AcceleratorInventorySpec, s *v1alpha1.AcceleratorInventoryStatus) v1alpha1.InventorySummary {
 	held := sets.New(held(spec, s)...)
-	sum := v1alpha1.InventorySummary{Devices: int32(len(s.Devices))}
+	sum := v1alpha1.InventorySummary{Devices: int32(len(s.Devices)), MemoryMiB: Sum(s.Devices).MemoryMiB}
 	products, drivers, links := map[string]int{}, sets.New[string](), sets.New[string]()
 	for i := range s.Devices {
 		d := &s.Devices[i]
 		if d.Health.State == v1alpha1.Healthy {
 			sum.Healthy++
-		}
-		if d.Memory != nil {
-			sum.MemoryMiB += d.Memory.TotalMiB
 		}
 		if d.Usable() && !held.Has(d.ID) {
 			sum.FreeMiB += d.FreeMiB()
