@@ -21,17 +21,17 @@ type AcceleratorInventory struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What the administrator wants of this node.
+	// What the administrator, and the operator on the administrator's behalf, asks of this node.
 	// +optional
 	Spec AcceleratorInventorySpec `json:"spec,omitzero"`
-	// What the node agent sees.
+	// What the node agent sees on this node.
 	// +optional
 	Status AcceleratorInventoryStatus `json:"status,omitzero"`
 }
 
 // AcceleratorInventorySpec is the administrator's.
 type AcceleratorInventorySpec struct {
-	// Ids of devices that must not be planned or allocated. What runs on them goes on.
+	// Ids, as in status.devices, of devices that no new plan and no new pod may get. What runs on them goes on.
 	// +kubebuilder:validation:XValidation:rule="self.all(d, d.matches('^[a-z0-9][a-zA-Z0-9.:_-]*$'))",message="must be ids as in status.devices of this inventory, such as nvidia-0000:17:00.0"
 	// +optional
 	// +listType=set
@@ -48,7 +48,7 @@ type AcceleratorInventorySpec struct {
 // Slot keeps a device for the pod of its rank. Where pods get devices by extended resources, it leaves the one that it shares
 // with others of its kind for one of its own. Where they get them by claims, it has a taint that no other claim tolerates.
 type Slot struct {
-	// The device.
+	// Id of the device that is kept, as in status.devices.
 	Device DeviceID `json:"device"`
 	// Extended resource of this one device, or key of its taint (`rankwright.dev/slot-7f3a9c21-0`).
 	// +kubebuilder:validation:MinLength=1
@@ -59,54 +59,54 @@ type Slot struct {
 
 // AcceleratorInventoryStatus is what the node agent sees.
 type AcceleratorInventoryStatus struct {
-	// Generation of the spec that the agent has taken into account.
+	// The metadata.generation of the spec that the agent last took into account.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Version of the agent that wrote this.
+	// Version of the node agent that wrote this status.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	AgentVersion string `json:"agentVersion,omitempty"`
-	// Counts and sums over the devices.
+	// Counts and sums over the devices, for printer columns.
 	// +optional
 	Summary InventorySummary `json:"summary,omitzero"`
-	// The accelerators, in order of their ids.
+	// The accelerators of the node, and partitions in place of those that are partitioned, in order of their ids.
 	// +optional
 	// +listType=map
 	// +listMapKey=id
 	// +kubebuilder:validation:MaxItems=1024
 	Devices []Device `json:"devices,omitempty"`
-	// Connections between them that are faster than PCIe.
+	// Connections between the devices that are faster than PCIe.
 	// +optional
 	Links Links `json:"links,omitzero"`
-	// Network ports.
+	// Network ports of the node.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=256
 	NICs []NIC `json:"nics,omitempty"`
-	// Disks.
+	// Disks of the node.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=256
 	Storage []StorageDevice `json:"storage,omitempty"`
-	// The host itself.
+	// The node apart from its accelerators: processors, memory, operating system, cloud.
 	// +optional
 	Host Host `json:"host,omitzero"`
-	// Which pod holds which device, as the kubelet says; a shared device has several rows.
+	// Which pod holds which device, as the kubelet reports it. A device that several pods share has a row for each.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1024
 	Allocations []Allocation `json:"allocations,omitempty"`
-	// What each detection backend found.
+	// What each detection backend of the node agent found, or why it could not look.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Backends []BackendStatus `json:"backends,omitempty"`
-	// Detected: every backend could look. Labelled: every node label could be written. Monitored: the health of every
-	// device is observed. Served: the kubelet takes every device that is to be served. AllocationsCurrent: the kubelet
-	// says who holds which.
+	// Detected: every backend could look. Labelled: every node label could be written. Monitored: the health of every device
+	// is observed. Served: the kubelet takes every device that is to be served. AllocationsCurrent: the kubelet still says
+	// which pod holds which device.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -116,7 +116,7 @@ type AcceleratorInventoryStatus struct {
 
 // InventorySummary holds what printer columns show, since they cannot compute.
 type InventorySummary struct {
-	// Number of devices.
+	// Number of devices in status.devices.
 	// +optional
 	Devices int32 `json:"devices"`
 	// Number of devices whose health is Healthy.
@@ -126,11 +126,11 @@ type InventorySummary struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Products string `json:"products,omitempty"`
-	// Memory of all devices, rounded for people (`637.2 GiB`).
+	// Total memory of all devices, rounded for people (`637.2 GiB`).
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Memory string `json:"memory,omitempty"`
-	// Memory of all devices in MiB.
+	// Total memory of all devices in MiB (2^20 bytes).
 	// +optional
 	MemoryMiB int64 `json:"memoryMiB,omitempty"`
 	// Memory that new work could use, rounded for people: of devices that are usable, not cordoned and not allocated to a
@@ -138,14 +138,15 @@ type InventorySummary struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Free string `json:"free,omitempty"`
-	// The same in MiB.
+	// Memory in MiB (2^20 bytes) that new work could use: of devices that are usable, not cordoned and not allocated to a
+	// pod, less what others use.
 	// +optional
 	FreeMiB int64 `json:"freeMiB,omitempty"`
-	// Link technologies (`NVLink`).
+	// Technologies that link the devices, each once (`NVLink`).
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Links string `json:"links,omitempty"`
-	// Drivers and versions.
+	// Drivers of the devices with their versions, each once (`nvidia 580.105.08`).
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Drivers string `json:"drivers,omitempty"`
@@ -164,9 +165,10 @@ const (
 
 // DeviceService says through what pods get a device.
 type DeviceService struct {
-	// Who serves it.
+	// Who offers the device to the kubelet: Rankwright's node agent, another device plugin, or a DRA driver.
 	Server DeviceServer `json:"server"`
-	// Extended resource, or name of the DRA driver; that of Rankwright's own is `rankwright.dev`.
+	// Extended resource under which pods ask for the device, or the name of its DRA driver; Rankwright's own driver is
+	// `rankwright.dev`.
 	// +kubebuilder:validation:MaxLength=253
 	Resource string `json:"resource"`
 }
@@ -176,34 +178,34 @@ type DeviceService struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.string) != has(self.int)",message="exactly one of string and int must be set"
 type ClaimAttribute struct {
-	// Domain and name, joined by a slash (`gpu.nvidia.com/uuid`).
+	// Domain and name of the attribute, joined by a slash (`gpu.nvidia.com/uuid`).
 	// +kubebuilder:validation:MaxLength=96
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[a-zA-Z_][a-zA-Z0-9_]*$')",message="must be a domain and a C identifier joined by a slash, such as gpu.nvidia.com/uuid"
 	Name string `json:"name"`
-	// Value, where it is a text.
+	// Value of the attribute, where it is a text. Exactly one of string and int is set.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	String *string `json:"string,omitempty"`
-	// Value, where it is a number.
+	// Value of the attribute, where it is a number. Exactly one of string and int is set.
 	// +optional
 	Int *int64 `json:"int,omitempty"`
 }
 
 // Allocation says who holds a device.
 type Allocation struct {
-	// The device.
+	// Id of the device that is held, as in status.devices.
 	Device DeviceID `json:"device"`
-	// Namespace of the pod.
+	// Namespace of the pod that holds the device.
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace"`
-	// Name of the pod.
+	// Name of the pod that holds the device.
 	// +kubebuilder:validation:MaxLength=253
 	Pod string `json:"pod"`
-	// Container in the pod.
+	// Name of the container, in the pod, that was given the device.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Container string `json:"container,omitempty"`
-	// Extended resource or DRA driver through which it was given.
+	// Extended resource, or name of the DRA driver, through which the pod was given the device.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Resource string `json:"resource,omitempty"`
@@ -246,20 +248,22 @@ const (
 
 // BackendStatus is what a detection backend found.
 type BackendStatus struct {
-	// Name of the backend: nvidia, amd, tpu, ….
+	// Name of the detection backend: nvidia, amd, tpu, ….
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	Name string `json:"name"`
-	// Outcome.
+	// Found: it found devices. Absent: there are none. Degraded: it found devices and could not read all about them. Failed:
+	// it could not look, so that nothing is known of its devices.
 	State BackendState `json:"state"`
-	// Number of devices it contributed.
+	// Number of devices that the backend found.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Devices int32 `json:"devices,omitempty"`
-	// Kind of the problem why it is degraded or failed; of several, of the first one in the message.
+	// Kind of the problem where the state is Degraded or Failed, for programs; of several problems, the kind of the first in
+	// the message.
 	// +optional
 	ErrorKind ErrorKind `json:"errorKind,omitempty"`
-	// Why it is degraded or failed, with the remedy where there is one.
+	// Why the state is Degraded or Failed, with the remedy where there is one.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`

@@ -7,48 +7,48 @@ package v1alpha1
 // +kubebuilder:validation:XValidation:rule="has(self.moe) || self.mlp.intermediateSize > 0",message="mlp.intermediateSize must be above 0 in a dense model: set it to the width of the feed-forward block, or describe moe"
 // +kubebuilder:validation:XValidation:rule="!has(self.moe) || !has(self.moe.firstLayer) || self.moe.firstLayer < self.layers",message="moe.firstLayer must be below layers: it counts from 0; remove moe where no layer is a mixture"
 type Architecture struct {
-	// Number of transformer layers.
+	// Number of transformer layers; of an encoder-decoder model, of the decoder's.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
 	Layers int32 `json:"layers"`
-	// Width of the residual stream.
+	// Width of the residual stream, in values per token.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1048576
 	HiddenSize int32 `json:"hiddenSize"`
-	// Rows of the embedding table.
+	// Number of tokens of the vocabulary: rows of the embedding table.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16777216
 	VocabSize int32 `json:"vocabSize"`
-	// Whether the output head shares the embedding table.
+	// Whether the output head shares the embedding table. Default: false.
 	// +optional
 	TiedEmbeddings bool `json:"tiedEmbeddings,omitempty"`
-	// Longest context in tokens that the model was made for.
+	// Longest context that the model was made for, in tokens; 0 or absent where it is not known.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxContext int32 `json:"maxContext,omitempty"`
-	// Normalisation vectors of hiddenSize in each layer.
+	// Number of normalisation vectors of hiddenSize values in each layer. Default: 2.
 	// +optional
 	// +kubebuilder:default=2
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=8
 	NormsPerLayer *int32 `json:"normsPerLayer,omitempty"`
-	// Whether the norms have a bias beside the weight (LayerNorm).
+	// Whether the norms have a bias beside the weight (LayerNorm). Default: false.
 	// +optional
 	NormBias bool `json:"normBias,omitempty"`
-	// Whether the output head has a bias.
+	// Whether the output head has a bias. Default: false.
 	// +optional
 	HeadBias bool `json:"headBias,omitempty"`
-	// Rows of the table of learned positions; 0 where positions are computed.
+	// Number of rows of the table of learned positions; 0, the default, where positions are computed.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=16777216
 	Positions int32 `json:"positions,omitempty"`
-	// Attention.
+	// Attention of the layers.
 	Attention Attention `json:"attention"`
 	// Recurrent layers between those with attention; absent where every layer has attention.
 	// +optional
 	Recurrent *Recurrent `json:"recurrent,omitempty"`
-	// Encoder that the layers attend to; absent in decoder-only models.
+	// Encoder whose output the layers attend to; absent in decoder-only models.
 	// +optional
 	Encoder *Encoder `json:"encoder,omitempty"`
 	// Dense feed-forward block; used by the layers that are not mixtures of experts.
@@ -63,53 +63,54 @@ type Architecture struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.fullAttentionEvery) || self.fullAttentionEvery == 0 || (has(self.slidingWindow) && self.slidingWindow > 0)",message="fullAttentionEvery needs slidingWindow: set it to the tokens that the other layers look back, or remove fullAttentionEvery where every layer looks at the whole context"
 // +kubebuilder:validation:XValidation:rule="!has(self.mla) || !has(self.compressed)",message="mla and compressed exclude each other: keep the one that the layers have"
 type Attention struct {
-	// Query heads.
+	// Number of query heads.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	Heads int32 `json:"heads"`
-	// Key and value heads.
+	// Number of key and value heads. heads is a multiple of it, except with mla.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	KVHeads int32 `json:"kvHeads"`
-	// Width of a head.
+	// Width of a head, in values.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	HeadDim int32 `json:"headDim"`
-	// Whether the query, key and value projections have a bias.
+	// Whether the query, key and value projections have a bias. Default: false.
 	// +optional
 	QKVBias bool `json:"qkvBias,omitempty"`
-	// Whether the key projection has none of the bias of qkvBias.
+	// Whether the key projection has no bias though qkvBias is set (Whisper). Default: false.
 	// +optional
 	NoKeyBias bool `json:"noKeyBias,omitempty"`
-	// Whether the output projection has a bias.
+	// Whether the output projection has a bias. Default: false.
 	// +optional
 	OutputBias bool `json:"outputBias,omitempty"`
-	// Whether the output of the heads is gated by a projection as wide as the query.
+	// Whether the output of the heads is gated by a projection as wide as the query. Default: false.
 	// +optional
 	OutputGate bool `json:"outputGate,omitempty"`
-	// Whether queries and keys are normalised, with weights that all heads share.
+	// Whether queries and keys are normalised. All heads share the weights, unless qkNormPerHead is set. Default: false.
 	// +optional
 	QKNorm bool `json:"qkNorm,omitempty"`
-	// Whether the weights of qkNorm differ from head to head.
+	// Whether each head has weights of its own for the norms of qkNorm. Default: false.
 	// +optional
 	QKNormPerHead bool `json:"qkNormPerHead,omitempty"`
-	// Whether each head has a learned sink.
+	// Whether each head has a learned attention sink. Default: false.
 	// +optional
 	Sinks bool `json:"sinks,omitempty"`
-	// Multi-head latent attention; absent elsewhere.
+	// Multi-head latent attention (DeepSeek V2 and later); absent in models that have none.
 	// +optional
 	MLA *MLA `json:"mla,omitempty"`
-	// Compressed attention; absent elsewhere.
+	// Compressed attention (DeepSeek V4); absent in models that have none.
 	// +optional
 	Compressed *Compressed `json:"compressed,omitempty"`
-	// Tokens that a windowed or chunked layer looks back; 0 where every layer looks at the whole context.
+	// Number of tokens that a windowed or chunked layer looks back; 0, the default, where every layer looks at the whole
+	// context.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	SlidingWindow int32 `json:"slidingWindow,omitempty"`
-	// Whether slidingWindow is the size of fixed chunks instead of a window that slides.
+	// Whether slidingWindow is the size of fixed chunks instead of a window that slides. Default: false.
 	// +optional
 	Chunked bool `json:"chunked,omitempty"`
-	// Every how manieth layer looks at the whole context where slidingWindow is set; 0 where none does.
+	// Where slidingWindow is set: one layer in this many looks at the whole context. 0, the default, means that none does.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1024
@@ -118,28 +119,28 @@ type Attention struct {
 
 // MLA is multi-head latent attention (DeepSeek V2 and later): the cache holds one latent per token.
 type MLA struct {
-	// Rank of the query's down-projection; 0 where the query is projected directly.
+	// Rank of the query's down-projection; 0, the default, where the query is projected directly.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=65536
 	QLoraRank int32 `json:"qLoraRank,omitempty"`
-	// Rank of the latent that is cached.
+	// Rank of the latent of keys and values, which is cached once for each token.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	KVLoraRank int32 `json:"kvLoraRank"`
-	// Width of a head's part without position.
+	// Width of the part of a query or key head that has no position, in values.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	QKNopeHeadDim int32 `json:"qkNopeHeadDim"`
-	// Width of the part with rotary position, which is cached once for all heads.
+	// Width of the part of a query or key head that has a rotary position, in values. Its key is cached once for all heads.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	QKRopeHeadDim int32 `json:"qkRopeHeadDim"`
-	// Width of a value head.
+	// Width of a value head, in values.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	VHeadDim int32 `json:"vHeadDim"`
-	// Indexer that selects the tokens to attend to; absent where all are attended to.
+	// Indexer that selects the tokens to attend to; absent where all tokens are attended to.
 	// +optional
 	Indexer *Indexer `json:"indexer,omitempty"`
 }
@@ -150,46 +151,46 @@ type Compressed struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	QLoraRank int32 `json:"qLoraRank"`
-	// Groups of heads whose outputs are projected down apart.
+	// Number of groups of heads, each of which has a down-projection of its own for its output.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	OutputGroups int32 `json:"outputGroups"`
-	// Rank of the down-projection of each group.
+	// Rank of the down-projection of each group of heads.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	OutputLoraRank int32 `json:"outputLoraRank"`
-	// Tokens that a cached vector stands for, by layer in turn from firstLayer on.
+	// Numbers of tokens that one cached vector stands for. The layers from firstLayer on have them in turn.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=4
 	// +kubebuilder:validation:items:Minimum=1
 	// +kubebuilder:validation:items:Maximum=1048576
 	// +listType=atomic
 	Ratios []int32 `json:"ratios"`
-	// First layer that compresses; the ones before it have their window alone.
+	// Number, from 0, of the first layer that compresses; the layers before it keep their window alone. Default: 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1024
 	FirstLayer int32 `json:"firstLayer,omitempty"`
-	// Streams of the residual that each layer mixes.
+	// Number of streams of the residual that each layer mixes; 0, the default, means one stream that is not mixed.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=64
 	Streams int32 `json:"streams,omitempty"`
-	// Indexer of the layers with the smallest ratio.
+	// Indexer of the layers that have the smallest of ratios.
 	Indexer Indexer `json:"indexer"`
 }
 
 // Indexer selects tokens for sparse attention (DeepSeek V3.2): the cache holds one more key per token.
 type Indexer struct {
-	// Index heads.
+	// Number of index heads.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	Heads int32 `json:"heads"`
-	// Width of an index head, and of the key that is cached once for all heads.
+	// Width of an index head in values, and of the index key that is cached once for all heads.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	HeadDim int32 `json:"headDim"`
-	// Tokens that are selected.
+	// Number of tokens that are selected for each query.
 	// +kubebuilder:validation:Minimum=1
 	TopK int32 `json:"topK"`
 }
@@ -207,30 +208,30 @@ const (
 
 // Recurrent describes layers that keep a state of fixed size for each sequence instead of a cache of its tokens.
 type Recurrent struct {
-	// Update rule.
+	// Update rule of the state: GatedDelta (Qwen3-Next) or Lightning (MiniMax-Text-01).
 	Kind RecurrentKind `json:"kind"`
-	// Key heads.
+	// Number of key heads.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	KeyHeads int32 `json:"keyHeads"`
-	// Value heads, each with a state of keyHeadDim by valueHeadDim.
+	// Number of value heads, each with a state of keyHeadDim x valueHeadDim values.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	ValueHeads int32 `json:"valueHeads"`
-	// Width of a key head.
+	// Width of a key head, in values.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	KeyHeadDim int32 `json:"keyHeadDim"`
-	// Width of a value head.
+	// Width of a value head, in values.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	ValueHeadDim int32 `json:"valueHeadDim"`
-	// Tokens that the convolution before the recurrence spans; 0 where there is none.
+	// Number of tokens that the convolution before the recurrence spans; 0, the default, where there is none.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1024
 	ConvKernel int32 `json:"convKernel,omitempty"`
-	// Every how manieth layer has attention instead; 0 where none does.
+	// One layer in this many has attention instead of a recurrent state; 0, the default, means that none does.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1024
@@ -239,23 +240,23 @@ type Recurrent struct {
 
 // Encoder is an encoder of sound as wide as the decoder, whose layers attend to its output (Whisper).
 type Encoder struct {
-	// Number of layers.
+	// Number of encoder layers.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
 	Layers int32 `json:"layers"`
-	// Attention heads.
+	// Number of attention heads of an encoder layer.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	Heads int32 `json:"heads"`
-	// Width of the feed-forward block.
+	// Width of the feed-forward block of an encoder layer, in values.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16777216
 	IntermediateSize int32 `json:"intermediateSize"`
-	// Positions of its output, which each sequence of the decoder caches.
+	// Number of positions of the encoder's output, whose keys and values each sequence of the decoder caches.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16777216
 	Positions int32 `json:"positions"`
-	// Channels of the input (mel bins).
+	// Number of channels of the encoder's input (mel bins).
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	Channels int32 `json:"channels"`
@@ -263,54 +264,54 @@ type Encoder struct {
 
 // MLP is a dense feed-forward block.
 type MLP struct {
-	// Width of the block; 0 where every layer is a mixture of experts.
+	// Width of the dense feed-forward block, in values; 0 where every layer is a mixture of experts.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=16777216
 	IntermediateSize int32 `json:"intermediateSize"`
-	// Whether the block has two input projections without a gate instead of three with one.
+	// Whether the block has two projections and no gate, instead of three with a gate. Default: false.
 	// +optional
 	Ungated bool `json:"ungated,omitempty"`
-	// Whether the projections have a bias.
+	// Whether the projections of the block have a bias. Default: false.
 	// +optional
 	Bias bool `json:"bias,omitempty"`
 }
 
 // MoE is a mixture of experts.
 type MoE struct {
-	// Routed experts in a layer.
+	// Number of routed experts in a layer.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	Experts int32 `json:"experts"`
-	// Routed experts that a token visits.
+	// Number of routed experts that each token visits.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	ActiveExperts int32 `json:"activeExperts"`
-	// Whether the shared expert has a gate of hiddenSize weights.
+	// Whether the shared expert has a gate of hiddenSize weights. Default: false.
 	// +optional
 	SharedGate bool `json:"sharedGate,omitempty"`
-	// Width of a routed expert.
+	// Width of one routed expert, in values.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16777216
 	IntermediateSize int32 `json:"intermediateSize"`
-	// Width of all shared experts together; 0 where there is none.
+	// Width of all shared experts together, in values; 0, the default, where there is none.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=16777216
 	SharedIntermediateSize int32 `json:"sharedIntermediateSize,omitempty"`
-	// First layer that is a mixture; the ones before it are dense.
+	// Number, from 0, of the first layer that is a mixture of experts; the layers before it are dense. Default: 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1024
 	FirstLayer int32 `json:"firstLayer,omitempty"`
-	// Every how manieth layer from firstLayer on is a mixture; 0 and 1 mean each.
+	// One layer in this many, from firstLayer on, is a mixture of experts; 0, the default, and 1 mean each.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1024
 	Interval int32 `json:"interval,omitempty"`
-	// Whether the router has a bias for each expert.
+	// Whether the router has a bias for each expert. Default: false.
 	// +optional
 	RouterBias bool `json:"routerBias,omitempty"`
-	// Whether the experts' projections have a bias.
+	// Whether the projections of the experts have a bias. Default: false.
 	// +optional
 	ExpertBias bool `json:"expertBias,omitempty"`
 }

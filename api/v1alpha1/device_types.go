@@ -53,24 +53,25 @@ const (
 
 // Device is one schedulable accelerator, or one partition of it.
 type Device struct {
-	// Stable name of the device on this node.
+	// Name of the device, unique on its node: vendor and PCI address (`nvidia-0000:17:00.0`), with the partition if it is
+	// one. It does not change when the node or a driver restarts.
 	ID DeviceID `json:"id"`
-	// Vendor in lower case: nvidia, amd, intel, google, aws, ….
+	// Name of the vendor in lower case: nvidia, amd, intel, google, aws, ….
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[a-z0-9][a-z0-9-]*$`
 	Vendor string `json:"vendor"`
-	// Kind of processor.
+	// Kind of processor: GPU, TPU, NPU, another ASIC, or the host's CPU.
 	Family DeviceFamily `json:"family"`
-	// Name of the detection backend that found it.
+	// Name of the detection backend that found the device, as in status.backends.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Backend string `json:"backend,omitempty"`
-	// Product name as the driver reports it, else as the catalogue or the PCI ids give it.
+	// Name of the product as the driver reports it, else as the catalogue or the PCI ids give it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Product string `json:"product,omitempty"`
-	// Architecture: Hopper, CDNA3, v5p, ….
+	// Name of the processor's architecture: Hopper, CDNA3, v5p, ….
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Architecture string `json:"architecture,omitempty"`
@@ -78,19 +79,20 @@ type Device struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	ComputeCapability string `json:"computeCapability,omitempty"`
-	// Unique id that the driver reports.
+	// Unique id that the driver reports (`GPU-…`). It is absent until a driver answers; id is the stable name.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	UUID string `json:"uuid,omitempty"`
-	// Number that the vendor's driver gives the device on this node (NVIDIA: minor number; AMD: render minor).
+	// Number, from 0, that the vendor's driver gives the device on this node (NVIDIA: minor number; AMD: render minor). It
+	// may change when the node restarts.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Index *int32 `json:"index,omitempty"`
-	// Kernel driver bound to the device.
+	// Name of the kernel driver that is bound to the device (`nvidia`, `vfio-pci`).
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Driver string `json:"driver,omitempty"`
-	// Version of the driver.
+	// Version of the kernel driver.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	DriverVersion string `json:"driverVersion,omitempty"`
@@ -107,80 +109,82 @@ type Device struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ComputeUnits int32 `json:"computeUnits,omitempty"`
-	// Where the device sits on PCI; absent where it does not.
+	// The device's function on PCI; absent where the device is not on PCI.
 	// +optional
 	PCI *PCIDevice `json:"pci,omitempty"`
-	// NUMA node; absent where the kernel does not know.
+	// Number, from 0, of the NUMA node that the device is attached to; absent where the kernel does not know it.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	NUMANode *int32 `json:"numaNode,omitempty"`
-	// Device nodes under /dev.
+	// Device nodes under /dev that belong to the device (`/dev/nvidia0`).
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=256
 	Paths []string `json:"paths,omitempty"`
-	// Memory of the device; absent where nothing reports it.
+	// Memory that work on the device can use; absent where nothing reports it.
 	// +optional
 	Memory *DeviceMemory `json:"memory,omitempty"`
-	// Peak rates of the product.
+	// Peak rates of the product, from the catalogue; absent where the catalogue does not have it.
 	// +optional
 	Performance *DevicePerformance `json:"performance,omitempty"`
-	// Set where the device is a part of another one.
+	// What the device is a part of, where it is a partition (MIG, CPX); absent for a whole device.
 	// +optional
 	Partition *DevicePartition `json:"partition,omitempty"`
-	// Who serves it to the kubelet; absent where nobody does.
+	// Who offers the device to the kubelet, and as what; absent where nobody does.
 	// +optional
 	Service *DeviceService `json:"service,omitempty"`
-	// What a ResourceClaim selects the device by; set where a DRA driver serves it.
+	// Attribute by which a ResourceClaim selects the device; absent where no DRA driver offers it.
 	// +optional
 	ClaimAttribute *ClaimAttribute `json:"claimAttribute,omitempty"`
-	// Health as last observed.
+	// Health of the device as it was last observed.
 	// +optional
 	Health DeviceHealth `json:"health,omitzero"`
 }
 
 // PCIDevice is a function on a PCI bus. Numbers are as the kernel prints them: lower-case hex without 0x.
 type PCIDevice struct {
-	// Address: domain, bus, device, function (`0000:17:00.0`).
+	// PCI address: domain, bus, device and function (`0000:17:00.0`).
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`
 	Address string `json:"address"`
-	// Vendor id (`10de`).
+	// PCI vendor id (`10de` is NVIDIA).
 	// +optional
 	// +kubebuilder:validation:MaxLength=4
 	VendorID string `json:"vendorID,omitempty"`
-	// Device id (`2330`).
+	// PCI device id, which tells a vendor's products apart (`2330`).
 	// +optional
 	// +kubebuilder:validation:MaxLength=4
 	DeviceID string `json:"deviceID,omitempty"`
-	// Subsystem vendor id.
+	// PCI vendor id of the board's maker.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4
 	SubsystemVendorID string `json:"subsystemVendorID,omitempty"`
-	// Subsystem device id.
+	// PCI id of the board, which tells boards of one chip apart.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4
 	SubsystemDeviceID string `json:"subsystemDeviceID,omitempty"`
-	// Revision (`a1`).
+	// PCI revision of the chip (`a1`).
 	// +optional
 	// +kubebuilder:validation:MaxLength=2
 	Revision string `json:"revision,omitempty"`
-	// Host bridge (`pci0000:15`): two devices with the same root share it.
+	// Name of the host bridge that the device is under (`pci0000:15`), which is part of a processor. Two devices with the
+	// same root share it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Root string `json:"root,omitempty"`
-	// Bridges between the root and the device, outermost first; two devices under the same last bridge share a switch.
+	// PCI addresses of the bridges between the host bridge and the device, outermost first. Two devices under the same last
+	// bridge share a switch.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=16
 	Bridges []string `json:"bridges,omitempty"`
-	// Highest rate of the link in mega-transfers per second and lane (32000 is PCIe 5).
+	// Highest rate of the PCIe link in mega-transfers per second on each lane (32000 is PCIe 5).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	LinkMTps int32 `json:"linkMTps,omitempty"`
-	// Highest number of lanes.
+	// Highest number of lanes of the PCIe link.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=64
@@ -189,28 +193,30 @@ type PCIDevice struct {
 
 // DeviceMemory is the memory that work on the device can use.
 type DeviceMemory struct {
-	// Total in MiB, as the driver reports it.
+	// Memory of the device in MiB (2^20 bytes), as the driver reports it, else as the catalogue has it: source says which.
 	// +kubebuilder:validation:Minimum=0
 	TotalMiB int64 `json:"totalMiB"`
-	// Memory in MiB used by processes that belong to no allocation known here; published in steps.
+	// Memory in MiB (2^20 bytes) that processes use which belong to no allocation known here. It is published in steps, so
+	// that it does not change with every scan.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	UsedByOthersMiB int64 `json:"usedByOthersMiB,omitempty"`
-	// Where the total comes from.
+	// Where totalMiB comes from: the driver, the kernel, or the catalogue (nominal).
 	// +optional
 	Source FactSource `json:"source,omitempty"`
-	// Set where processor and device work in the same memory; absent where the device has its own.
+	// How memory is divided where processor and device work in the same memory; absent where the device has its own.
 	// +optional
 	Shared *SharedMemory `json:"shared,omitempty"`
 }
 
 // SharedMemory is memory of the host that a device works in, as graphics of a processor do.
 type SharedMemory struct {
-	// Memory in MiB that the firmware sets aside for the device (carve-out): the host does not count it as its own.
+	// Memory that the firmware sets aside for the device (carve-out), in MiB (2^20 bytes). The host does not count it as its
+	// own.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	CarveOutMiB int64 `json:"carveOutMiB,omitempty"`
-	// Memory in MiB of the host that the device can use as well (AMD: GTT): what one takes, the other lacks.
+	// Memory of the host that the device can use as well (AMD: GTT), in MiB (2^20 bytes). What one takes, the other lacks.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	HostMiB int64 `json:"hostMiB,omitempty"`
@@ -218,17 +224,17 @@ type SharedMemory struct {
 
 // DevicePerformance holds the peak rates of a product, from the catalogue.
 type DevicePerformance struct {
-	// Peak bandwidth of the device's memory in MB/s (10^6 bytes per second).
+	// Peak bandwidth of the device's memory, in MB/s (10^6 bytes per second).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MemoryBandwidthMBps int64 `json:"memoryBandwidthMBps,omitempty"`
-	// Peak dense rates by precision.
+	// Peak dense rates of arithmetic, one for each number format that the product computes natively.
 	// +optional
 	// +listType=map
 	// +listMapKey=precision
 	// +kubebuilder:validation:MaxItems=16
 	Peak []PeakRate `json:"peak,omitempty"`
-	// Source of the numbers and how sure it is.
+	// Where the rates come from, and how sure they are.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Source string `json:"source,omitempty"`
@@ -236,9 +242,9 @@ type DevicePerformance struct {
 
 // PeakRate is the dense peak of a precision.
 type PeakRate struct {
-	// Number format.
+	// Number format that the rate is for.
 	Precision Precision `json:"precision"`
-	// Rate in 10^9 operations per second.
+	// Peak dense rate in GFLOPS (10^9 operations per second).
 	// +kubebuilder:validation:Minimum=0
 	GFLOPS int64 `json:"gflops"`
 }
@@ -249,13 +255,13 @@ type DevicePartition struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	Kind string `json:"kind"`
-	// The physical device; it is not listed as a device of its own while it is partitioned.
+	// Id of the physical device. It is not in status.devices itself while it is partitioned.
 	Parent DeviceID `json:"parent"`
-	// Profile (`3g.40gb`, `CPX/NPS4`).
+	// Size of the partition in the vendor's words (`3g.40gb`, `CPX/NPS4`).
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Profile string `json:"profile,omitempty"`
-	// Number of the partition in its parent.
+	// Number, from 0, of the partition in its physical device, as the driver counts.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Index int32 `json:"index,omitempty"`
@@ -275,18 +281,19 @@ const (
 
 // DeviceHealth is a device's state with its evidence.
 type DeviceHealth struct {
-	// The state.
+	// Healthy, Degraded (works, with less), Unhealthy (takes no work) or Unknown (cannot be observed; never taken for
+	// Healthy).
 	State HealthState `json:"state"`
-	// Machine-readable word for the cause.
+	// Word for the cause of the state, for programs (`NotMonitored`, `ECCErrors`).
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^([A-Za-z][A-Za-z0-9]*)?$`
 	Reason string `json:"reason,omitempty"`
-	// The evidence, for people.
+	// What was observed, for people.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
-	// When the state last changed.
+	// Time when the state last changed.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 }

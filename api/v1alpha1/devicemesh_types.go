@@ -22,9 +22,9 @@ type DeviceMesh struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Ranks and groups.
+	// Which device is which rank, and which ranks form which process groups.
 	Spec DeviceMeshSpec `json:"spec"`
-	// Whether all members are there.
+	// Whether all members are there, and what was measured of their links.
 	// +optional
 	Status DeviceMeshStatus `json:"status,omitzero"`
 }
@@ -35,58 +35,59 @@ type DeviceMesh struct {
 // +kubebuilder:validation:XValidation:rule="self.groups.all(g, g.count * g.size == self.worldSize)",message="count x size of each of groups must be worldSize: every rank is in exactly one group of a kind"
 // +kubebuilder:validation:XValidation:rule="!has(self.otherShapes) || size(self.otherShapes) == 0 || (self.otherShapes[0].firstReplica > 0 && self.otherShapes.map(s, s.firstReplica).isSorted() && self.otherShapes.all(s, s.firstReplica + self.otherShapes.filter(o, o.firstReplica >= s.firstReplica).map(o, o.replicas).sum() == self.replicas && self.otherShapes.exists_one(o, o.firstReplica == s.firstReplica)))",message="otherShapes must be in order and without a gap: firstReplica of the first is above 0, firstReplica + replicas of each is firstReplica of the next, and of the last replicas of the mesh"
 type DeviceMeshSpec struct {
-	// The placement it is for.
+	// The ModelPlacement, in the same namespace, that the mesh is for.
 	Placement PlacementRef `json:"placement"`
-	// Name of the plan that it was made from.
+	// Name of the ShardingPlan that the mesh was made from.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Plan string `json:"plan"`
-	// Engine whose order of ranks it has.
+	// Engine whose order of ranks the mesh has.
 	Engine Engine `json:"engine"`
-	// Dimensions from the fastest to the slowest (`tp-pp-dp`): rank is the sum of coordinate times stride, and the stride
-	// grows from left to right.
+	// Names of the dimensions from the fastest to the slowest (`tp-pp-dp`). A rank is the sum of coordinate times stride
+	// over the dimensions; the stride of the first is 1, and of each further one the product of the sizes before it.
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z][a-z0-9_]*(-[a-z][a-z0-9_]*)*$')",message="must be dimensions joined by hyphens, from the fastest to the slowest, such as tp-pp-dp"
 	Order string `json:"order"`
-	// Sizes of the dimensions in the first copies, in the same order.
+	// Sizes of the dimensions in the first copies, in the sequence of order.
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Dimensions []MeshDimension `json:"dimensions"`
-	// Sizes above 1, for people (`tp4 pp2`); where copies differ, those of all shapes (`tp2 x2 + tp4 x2`).
+	// Sizes above 1, for people (`tp4 pp2`); where copies differ, of all shapes (`tp2 x2 + tp4 x2`).
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Shape string `json:"shape,omitempty"`
-	// Ranks of one of the first copies.
+	// Number of ranks of each of the first copies. Ranks are from 0 to worldSize-1.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1048576
 	WorldSize int32 `json:"worldSize"`
-	// Independent copies, of all shapes.
+	// Number of independent copies, of all shapes.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
 	Replicas int32 `json:"replicas"`
-	// Communication library of the first copies' devices: NCCL, RCCL, HCCL, oneCCL, XLA, Gloo.
+	// Communication library of the devices of the first copies: NCCL, RCCL, HCCL, oneCCL, XLA or Gloo.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Library string `json:"library,omitempty"`
-	// Set where the plan's enforcement is Slot or Claim: each device is offered by the extended resource, or has the taint, slotPrefix followed by
-	// the ranks of all copies before its own + its rank (`rankwright.dev/slot-7f3a9c21-` and 0 for the first rank of the
-	// first copy); where all copies have one shape this is copy x worldSize + rank.
+	// Beginning of the extended resources, or of the keys of the taints, by which each device is kept where the plan's
+	// enforcement is Slot or Claim; absent with Advisory. A device's own name ends in its rank plus the number of ranks in
+	// all copies before its own (`rankwright.dev/slot-7f3a9c21-` and 0 for the first rank of the first copy); where all
+	// copies have one shape this is copy x worldSize + rank.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	SlotPrefix string `json:"slotPrefix,omitempty"`
-	// The members: a row for each run of consecutive ranks on a node, in order of copy and rank.
+	// Which device is which rank: a row for each run of consecutive ranks on a node, in order of copy and rank.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16384
 	Members []MeshMember `json:"members"`
-	// The process groups of one of the first copies.
+	// The process groups of each of the first copies, by kind.
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Groups []ProcessGroups `json:"groups"`
-	// The copies that follow, where they differ from the first ones. What is above is the shape of the copies before them.
+	// Shapes of the copies that follow the first ones, where they differ from those. Absent where all copies are alike.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -98,33 +99,33 @@ type DeviceMeshSpec struct {
 // +kubebuilder:validation:XValidation:rule="self.dimensions.all(d, self.worldSize % d.size == 0)",message="the size of each of dimensions must divide worldSize: worldSize is the product of all sizes"
 // +kubebuilder:validation:XValidation:rule="self.groups.all(g, g.count * g.size == self.worldSize)",message="count x size of each of groups must be worldSize: every rank is in exactly one group of a kind"
 type MeshShape struct {
-	// The first of the copies.
+	// Number, from 0, of the first copy of this shape.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1024
 	FirstReplica int32 `json:"firstReplica"`
-	// Number of the copies.
+	// Number of copies of this shape.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
 	Replicas int32 `json:"replicas"`
-	// Sizes of the dimensions, in the mesh's order.
+	// Sizes of the dimensions in these copies, in the sequence of the mesh's order.
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Dimensions []MeshDimension `json:"dimensions"`
-	// Sizes above 1, for people (`tp4 pp2`).
+	// Sizes above 1 in these copies, for people (`tp4 pp2`).
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Shape string `json:"shape,omitempty"`
-	// Ranks of one of the copies.
+	// Number of ranks of each of these copies. Ranks are from 0 to worldSize-1.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1048576
 	WorldSize int32 `json:"worldSize"`
-	// Communication library of the copies' devices.
+	// Communication library of the devices of these copies: NCCL, RCCL, HCCL, oneCCL, XLA or Gloo.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Library string `json:"library,omitempty"`
-	// The process groups of one of the copies.
+	// The process groups of each of these copies, by kind.
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
@@ -133,11 +134,11 @@ type MeshShape struct {
 
 // MeshDimension is a dimension of a mesh.
 type MeshDimension struct {
-	// Name: tp, pp, dp, cp, ep, ….
+	// Name of the dimension: tp, pp, dp, cp, ep, ….
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	Name string `json:"name"`
-	// Size.
+	// Number of ranks along the dimension.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1048576
 	Size int32 `json:"size"`
@@ -145,22 +146,22 @@ type MeshDimension struct {
 
 // MeshMember is a run of consecutive ranks on one node.
 type MeshMember struct {
-	// The node.
+	// Name of the node that the devices are on.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Node string `json:"node"`
-	// Address of the node on the network; absent where it is not known.
+	// Address of the node on the network: an IP address, else a host name. Absent where neither is known.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Address string `json:"address,omitempty"`
-	// Copy.
+	// Number of the copy, from 0. Absent means 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Replica int32 `json:"replica,omitempty"`
-	// Rank of the first device; the others follow.
+	// Rank of the first device in its copy, from 0; the other devices have the ranks that follow.
 	// +kubebuilder:validation:Minimum=0
 	FirstRank int32 `json:"firstRank"`
-	// The devices, in order of rank.
+	// Ids of the devices, in order of rank.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=1024
@@ -169,31 +170,32 @@ type MeshMember struct {
 
 // ProcessGroups are all groups of one kind.
 type ProcessGroups struct {
-	// Name: a dimension (`tp`), a product of dimensions (`tp-pp`), or `world`.
+	// Name of the kind of groups: a dimension (`tp`), a product of dimensions (`tp-pp`), or `world`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Name string `json:"name"`
-	// Dimensions along which the members of a group differ: the rule from which the ranks follow.
+	// Dimensions along which the members of a group differ. The ranks of every group follow from them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=32
 	Dimensions []string `json:"dimensions,omitempty"`
-	// Number of groups.
+	// Number of groups of this kind in a copy.
 	// +kubebuilder:validation:Minimum=1
 	Count int32 `json:"count"`
-	// Ranks in each group.
+	// Number of ranks in each group.
 	// +kubebuilder:validation:Minimum=1
 	Size int32 `json:"size"`
-	// Communication library.
+	// Communication library of the groups: NCCL, RCCL, HCCL, oneCCL, XLA or Gloo.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Library string `json:"library,omitempty"`
-	// Name of the backend in torch.distributed (`nccl` for NCCL and RCCL alike).
+	// Name of the groups' backend in torch.distributed (`nccl` for NCCL and RCCL alike).
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	TorchBackend string `json:"torchBackend,omitempty"`
-	// The ranks of each group; written for worlds of up to 512 ranks, else they follow from the rule.
+	// Ranks of each group, from 0 in a copy. They are written for worlds of up to 512 ranks; in larger ones they follow from
+	// dimensions.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=512
@@ -207,30 +209,32 @@ type RankList []int32
 
 // DeviceMeshStatus says whether all members are there.
 type DeviceMeshStatus struct {
-	// Ready: every member is healthy. Degraded: some are lost.
+	// Ready: every member is healthy. Degraded: members are lost. Launchable, Claimed and Verified: files of launchers are
+	// written, pods have claims, links are verified.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Ranks whose devices are lost.
+	// Ranks whose devices are lost, at most 512 of them; the condition Degraded counts all.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=512
 	LostRanks []LostRank `json:"lostRanks,omitempty"`
-	// The slowest link of each kind of group, over all copies, as the inventories have it. Groups of one rank have none.
+	// The slowest link of each kind of process group, over all copies, by what the inventories say. Groups of one rank have
+	// none.
 	// +optional
 	// +listType=map
 	// +listMapKey=group
 	// +kubebuilder:validation:MaxItems=64
 	SlowestLinks []SlowestLink `json:"slowestLinks,omitempty"`
-	// Bandwidth by group, as a verification measured it.
+	// Bandwidth of each kind of process group, as the last verification measured it.
 	// +optional
 	// +listType=map
 	// +listMapKey=group
 	// +kubebuilder:validation:MaxItems=64
 	Verified []VerifiedBandwidth `json:"verified,omitempty"`
-	// What a verification found wrong, worst first; the condition Verified says how much there is in all.
+	// What the last verification found wrong, worst first; the condition Verified counts all.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -239,17 +243,17 @@ type DeviceMeshStatus struct {
 
 // LostRank is a rank whose device is lost.
 type LostRank struct {
-	// Copy.
+	// Number of the copy, from 0. Absent means 0.
 	// +optional
 	Replica int32 `json:"replica,omitempty"`
-	// Rank in the copy.
+	// Rank of the device in its copy, from 0.
 	Rank int32 `json:"rank"`
-	// Node of the device.
+	// Name of the node that has, or had, the device.
 	// +kubebuilder:validation:MaxLength=253
 	Node string `json:"node"`
-	// The device.
+	// Id of the device, as in the inventory of its node.
 	Device DeviceID `json:"device"`
-	// What happened to it.
+	// What happened to the device: NodeGone, DeviceGone, or Unhealthy with the reason of its health.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Reason string `json:"reason,omitempty"`
@@ -257,22 +261,23 @@ type LostRank struct {
 
 // SlowestLink is the slowest link between two ranks that share a group of a kind.
 type SlowestLink struct {
-	// Name of the groups.
+	// Name of the kind of process groups, as in spec.groups.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Group string `json:"group"`
-	// Technology: NVLink, XGMI, ICI, PCIe with what lies between the two (`PCIe SYS`), or network.
+	// Technology of the link: NVLink, XGMI, ICI, PCIe with what lies between the two devices (`PCIe SYS`), or network.
 	// +kubebuilder:validation:MaxLength=64
 	Kind string `json:"kind"`
-	// What one of the two can send to the other in MB/s, by the inventories; absent where it is not known.
+	// What one of the two ranks can send to the other, in MB/s (10^6 bytes per second), by what the inventories say; absent
+	// where it is not known.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MBps int64 `json:"mbps,omitempty"`
-	// Copy.
+	// Number of the copy, from 0. Absent means 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Replica int32 `json:"replica,omitempty"`
-	// The two ranks in the copy, the smaller one first.
+	// The two ranks that the link joins, from 0 in their copy, the smaller one first.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=2
 	// +kubebuilder:validation:MaxItems=2
@@ -281,21 +286,23 @@ type SlowestLink struct {
 
 // VerifiedBandwidth is the bandwidth of the slowest group of a kind.
 type VerifiedBandwidth struct {
-	// Name of the groups.
+	// Name of the kind of process groups, as in spec.groups.
 	// +kubebuilder:validation:MaxLength=64
 	Group string `json:"group"`
-	// Bus bandwidth of an all-reduce between pods in MB/s; 0 where all groups are within pods.
+	// Bus bandwidth of an all-reduce between the pods of the slowest group, in MB/s (10^6 bytes per second); 0 where all
+	// groups are within pods.
 	// +kubebuilder:validation:Minimum=0
 	MBps int64 `json:"mbps"`
-	// What the plan assumes of the slowest pod's network in MB/s; absent where it is not known or cannot be compared.
+	// What the plan assumes of the network of the group's slowest pod, in MB/s (10^6 bytes per second); absent where it is
+	// not known or cannot be compared.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	PlannedMBps int64 `json:"plannedMBps,omitempty"`
-	// Time of the smallest all-reduce in microseconds, of the slowest group.
+	// Time of the smallest all-reduce of the slowest group, in microseconds.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	LatencyMicros int64 `json:"latencyMicros,omitempty"`
-	// When it was measured.
+	// Time of the measurement.
 	// +optional
 	Time metav1.Time `json:"time,omitzero"`
 }

@@ -18,48 +18,50 @@ const (
 
 // ModelPlacementStatus is what was decided.
 type ModelPlacementStatus struct {
-	// Generation of the spec that the status is about.
+	// The metadata.generation of the spec that this status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// One-word summary.
+	// Summary in one word: Pending, Planned, Ready, Unplaceable (waits for devices), Degraded (lost devices) or Invalid
+	// (waits for a better spec). The condition Ready says why.
 	// +optional
 	Phase PlacementPhase `json:"phase,omitempty"`
-	// Name of the model as resolved.
+	// Name of the model as it was found in the catalogue or its files.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Model string `json:"model,omitempty"`
-	// Chosen strategy for people (`TP4 PP2 x2`).
+	// Degrees of parallelism of the plan in force, for people (`TP4 PP2 x2`: tensor 4, pipeline 2, two copies).
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Strategy string `json:"strategy,omitempty"`
-	// Devices taken.
+	// Number of devices that the plan in force holds.
 	// +optional
 	Devices int32 `json:"devices,omitempty"`
-	// Nodes they are on.
+	// Number of nodes that the plan's devices are on.
 	// +optional
 	Nodes int32 `json:"nodes,omitempty"`
-	// What the plan should deliver; an estimate.
+	// What the plan in force should deliver. It is computed, not measured.
 	// +optional
 	Estimate *Estimate `json:"estimate,omitempty"`
-	// Name of the current plan.
+	// Name of the ShardingPlan in force; absent where none is.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Plan string `json:"plan,omitempty"`
-	// Name of the current mesh.
+	// Name of the DeviceMesh of the plan in force; absent where there is none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Mesh string `json:"mesh,omitempty"`
-	// Copies that are planned; the scale subresource reads it.
+	// Number of copies in the plan in force, which the scale subresource reads.
 	// +optional
 	Replicas int32 `json:"replicas"`
-	// Selector of the placement's pods; the scale subresource reads it.
+	// Label selector of the placement's pods, which the scale subresource reads.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Selector string `json:"selector,omitempty"`
-	// What is missing, when the model cannot be placed.
+	// What is missing, in numbers, where the model cannot be placed; absent where it can.
 	// +optional
 	Shortfall *Shortfall `json:"shortfall,omitempty"`
-	// Planned, Reserved, Meshed and, above them, Ready.
+	// Planned: a plan was found. Reserved: its devices are held. Meshed: they have ranks. Ready: all of that holds and no
+	// device is lost.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -70,53 +72,55 @@ type ModelPlacementStatus struct {
 // Estimate is what a plan should deliver. It is computed, not measured. Low and high of a number are the range in which it
 // is expected, as far as one is known.
 type Estimate struct {
-	// Generated tokens per second over all copies, at the workload's concurrency; in training the tokens trained on.
+	// Generated tokens per second, over all copies, with as many requests at once as the workload says. In training, tokens
+	// trained on per second.
 	// +optional
 	TokensPerSecond int64 `json:"tokensPerSecond,omitempty"`
-	// Low end of tokensPerSecond.
+	// Low end of the range in which tokensPerSecond is expected, in tokens per second; absent where it is not known.
 	// +optional
 	TokensPerSecondLow int64 `json:"tokensPerSecondLow,omitempty"`
-	// High end of tokensPerSecond.
+	// High end of the range in which tokensPerSecond is expected, in tokens per second; absent where it is not known.
 	// +optional
 	TokensPerSecondHigh int64 `json:"tokensPerSecondHigh,omitempty"`
-	// Time to the first token in milliseconds.
+	// Time from a request to its first token, in milliseconds.
 	// +optional
 	TTFTMillis int64 `json:"ttftMillis,omitempty"`
-	// Low end of ttftMillis.
+	// Low end of the range in which ttftMillis is expected, in milliseconds; absent where it is not known.
 	// +optional
 	TTFTMillisLow int64 `json:"ttftMillisLow,omitempty"`
-	// High end of ttftMillis.
+	// High end of the range in which ttftMillis is expected, in milliseconds; absent where it is not known.
 	// +optional
 	TTFTMillisHigh int64 `json:"ttftMillisHigh,omitempty"`
-	// Time for each further token in microseconds.
+	// Time for each further token of a request, in microseconds.
 	// +optional
 	TPOTMicros int64 `json:"tpotMicros,omitempty"`
-	// Low end of tpotMicros.
+	// Low end of the range in which tpotMicros is expected, in microseconds; absent where it is not known.
 	// +optional
 	TPOTMicrosLow int64 `json:"tpotMicrosLow,omitempty"`
-	// High end of tpotMicros.
+	// High end of the range in which tpotMicros is expected, in microseconds; absent where it is not known.
 	// +optional
 	TPOTMicrosHigh int64 `json:"tpotMicrosHigh,omitempty"`
-	// Time of a training step in milliseconds.
+	// Time of one training step, in milliseconds; absent for inference.
 	// +optional
 	StepMillis int64 `json:"stepMillis,omitempty"`
-	// Low end of stepMillis.
+	// Low end of the range in which stepMillis is expected, in milliseconds; absent where it is not known.
 	// +optional
 	StepMillisLow int64 `json:"stepMillisLow,omitempty"`
-	// High end of stepMillis.
+	// High end of the range in which stepMillis is expected, in milliseconds; absent where it is not known.
 	// +optional
 	StepMillisHigh int64 `json:"stepMillisHigh,omitempty"`
-	// Time to load the weights from where the nodes have them, in seconds.
+	// Time to load the weights, from a disk of the node or over the network, in seconds; absent where neither's rate is
+	// known.
 	// +optional
 	LoadSeconds int64 `json:"loadSeconds,omitempty"`
-	// Price of a million generated tokens in millionths of a US dollar.
+	// Price of a million generated tokens, in millionths of a US dollar; absent where no price of the devices is known.
 	// +optional
 	MicroUSDPerMillionTokens int64 `json:"microUSDPerMillionTokens,omitempty"`
-	// Where the price of the devices comes from, and of which day it is.
+	// Where the price of the devices comes from, and the day it was read.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	PriceBasis string `json:"priceBasis,omitempty"`
-	// What the numbers rest on.
+	// What the estimated numbers rest on.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Basis string `json:"basis,omitempty"`
@@ -124,23 +128,23 @@ type Estimate struct {
 
 // Shortfall says in numbers why a model cannot be placed.
 type Shortfall struct {
-	// Memory that one copy needs, in MiB, in the smallest form that was tried.
+	// Memory that one copy needs in the smallest form that was tried, in MiB (2^20 bytes).
 	// +optional
 	NeededMiB int64 `json:"neededMiB,omitempty"`
-	// Memory that a plan may use on all devices that match, in MiB.
+	// Memory that a plan may use on all matching devices together, in MiB (2^20 bytes).
 	// +optional
 	FreeMiB int64 `json:"freeMiB,omitempty"`
-	// Devices that match and are free.
+	// Number of devices that match spec.devices and are free.
 	// +optional
 	FreeDevices int32 `json:"freeDevices,omitempty"`
-	// Free memory of the largest of them, in MiB.
+	// Free memory of the matching device that has most, in MiB (2^20 bytes).
 	// +optional
 	LargestDeviceMiB int64 `json:"largestDeviceMiB,omitempty"`
-	// Smallest change that would make it fit.
+	// The smallest change, of all kinds, with which the model would fit, for people.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Suggestion string `json:"suggestion,omitempty"`
-	// Smallest change of each kind that would make it fit.
+	// The smallest change of each kind with which the model would fit.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -149,11 +153,12 @@ type Shortfall struct {
 
 // Suggestion is a change that would make a model fit.
 type Suggestion struct {
-	// What is changed: Precision, Context, Sequences, Copies, Degrees, Topology, Devices, Move, Limit, ….
+	// What would be changed, for programs: Precision, Context, Sequences, Copies, Degrees, Topology, Devices, Move, Limit,
+	// ….
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Kind string `json:"kind"`
-	// The change.
+	// The change, for people (`maxSequences 2 instead of 4`).
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Change string `json:"change"`

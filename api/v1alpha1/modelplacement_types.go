@@ -24,62 +24,66 @@ type ModelPlacement struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is asked for.
+	// The model, what it is for, and what its devices must be like.
 	Spec ModelPlacementSpec `json:"spec"`
-	// What was decided.
+	// What the operator decided, and whether it is in force.
 	// +optional
 	Status ModelPlacementStatus `json:"status,omitzero"`
 }
 
 // ModelPlacementSpec is what is asked for.
 type ModelPlacementSpec struct {
-	// The model. Exactly one of name, parameters, architecture and configMap.
+	// The model to place. Exactly one of name, parameters, architecture and configMap is set.
 	Model ModelSource `json:"model"`
-	// Number format of the weights; Auto takes the best that fits.
+	// Number format of the weights. Auto, the default, takes the best format that fits.
 	// +optional
 	// +kubebuilder:default=Auto
 	Quantization Quantization `json:"quantization,omitempty"`
-	// Number format of the KV cache; Auto takes 16 bits.
+	// Number format of the KV cache. Auto, the default, takes 16 bits.
 	// +optional
 	// +kubebuilder:default=Auto
 	KVCacheType KVCacheType `json:"kvCacheType,omitempty"`
-	// What the model is for. Exactly one of inference and training.
+	// What the model is to do. Exactly one of inference and training is set.
 	Workload Workload `json:"workload"`
-	// Degrees of parallelism to keep to; what is absent is chosen.
+	// Degrees of parallelism that the plan must have. The planner chooses the degrees that are absent.
 	// +optional
 	Parallelism *Parallelism `json:"parallelism,omitempty"`
-	// Engine that will run the model; it decides the order of ranks and the launcher's files.
+	// Engine that will run the model. It decides which degrees are possible, the order of ranks, and the files for the
+	// launcher. Default: vLLM.
 	// +optional
 	// +kubebuilder:default=vLLM
 	Engine Engine `json:"engine,omitempty"`
-	// Number of independent copies.
+	// Number of independent copies of the model. 0 frees all devices. Default: 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1024
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Which devices may be taken.
+	// Which devices may be taken; absent means any accelerator.
 	// +optional
 	Devices *DeviceRequirements `json:"devices,omitempty"`
-	// How far the devices of one copy may be apart.
+	// How far the devices of one copy may be apart; absent means anywhere in the cluster.
 	// +optional
 	Topology *TopologyRequirements `json:"topology,omitempty"`
-	// Priority class of the placement's pods; placements of higher priority are planned first.
+	// Name of the PriorityClass of the placement's pods. Placements of higher priority get devices first; none is preempted.
+	// Absent means the cluster's default class.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	PriorityClassName string `json:"priorityClassName,omitempty"`
-	// What to do when a device of the plan is lost: plan anew in the same shape, in any shape, or hold.
+	// What to do when a device of the plan is lost. SameShape plans anew with the same degrees, AnyShape (the default) with
+	// any degrees, and Hold keeps the plan until the device is back or the placement changes.
 	// +optional
 	// +kubebuilder:default=AnyShape
 	OnFailure FailurePolicy `json:"onFailure,omitempty"`
-	// How the plan's devices are kept for the placement's pods. Claim gives each pod a ResourceClaim that selects its devices,
-	// which a DRA driver has to serve. Slot offers each one under a resource of its own, which the mesh names. With Advisory
-	// any pod that asks for the kind may get it, and the plan only says which it should be.
+	// How the plan's devices are kept for the placement's pods. Claim gives each pod a ResourceClaim that selects its
+	// devices, which a DRA driver has to serve. Slot offers each device under an extended resource of its own, which the
+	// mesh names. With Advisory, the default, any pod that asks for such devices may get them, and the plan only says which
+	// pod should.
 	// +optional
 	// +kubebuilder:default=Advisory
 	// +kubebuilder:validation:XValidation:rule="self != 'Exclusive'",message="must be Claim, Slot or Advisory: Exclusive cannot be asked for yet"
 	Enforcement Enforcement `json:"enforcement,omitempty"`
-	// Whether the pods verify their mesh over the network before they start; without it they do not.
+	// Whether the pods verify their links over the network before they start; absent means that they do not.
 	// +optional
 	Verification *Verification `json:"verification,omitempty"`
 }
@@ -88,20 +92,21 @@ type ModelPlacementSpec struct {
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.name), has(self.parameters), has(self.architecture), has(self.configMap)].filter(x, x).size() == 1",message="exactly one of name, parameters, architecture and configMap must be set: keep the one that describes the model best and remove the others"
 type ModelSource struct {
-	// Name in the catalogue (`Llama-3.1-70B`) or the hub's id (`meta-llama/Llama-3.1-70B`).
+	// Name of the model in the catalogue (`Llama-3.1-70B`), or its id on the hub (`meta-llama/Llama-3.1-70B`).
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Name *string `json:"name,omitempty"`
-	// Number of parameters where nothing else is known; the architecture is then a documented synthetic one.
+	// Number of parameters, where nothing else is known of the model. A synthetic architecture of that size, which the
+	// documentation describes, is planned for.
 	// +optional
 	// +kubebuilder:validation:Minimum=1000000
 	// +kubebuilder:validation:Maximum=100000000000000
 	Parameters *int64 `json:"parameters,omitempty"`
-	// The architecture itself.
+	// The architecture of the model, layer by layer.
 	// +optional
 	Architecture *Architecture `json:"architecture,omitempty"`
-	// A ConfigMap in the placement's namespace that holds the model's config.json.
+	// The ConfigMap, in the placement's namespace, that has the model's config.json.
 	// +optional
 	ConfigMap *ConfigMapKey `json:"configMap,omitempty"`
 }
@@ -113,7 +118,7 @@ type ConfigMapKey struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// Key in it.
+	// Key of the ConfigMap under which the text is. Default: config.json.
 	// +optional
 	// +kubebuilder:default="config.json"
 	// +kubebuilder:validation:MinLength=1
@@ -166,27 +171,28 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="has(self.tensor) || has(self.pipeline) || has(self.data) || has(self.expert) || has(self.context)",message="at least one of tensor, pipeline, data, expert and context must be set: remove parallelism to have all of them chosen"
 type Parallelism struct {
-	// Devices that share each layer.
+	// Tensor parallelism: number of devices that share each layer. Absent means that the planner chooses.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
 	Tensor *int32 `json:"tensor,omitempty"`
-	// Stages of consecutive layers.
+	// Pipeline parallelism: number of stages, each of consecutive layers. Absent means that the planner chooses.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
 	Pipeline *int32 `json:"pipeline,omitempty"`
-	// Copies that share a process group.
+	// Data parallelism: number of ranks that hold the same weights, within the process group of one copy. Absent means that
+	// the planner chooses.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16384
 	Data *int32 `json:"data,omitempty"`
-	// Devices that share the experts of each layer.
+	// Expert parallelism: number of devices that share the experts of each layer. Absent means that the planner chooses.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16384
 	Expert *int32 `json:"expert,omitempty"`
-	// Devices that share each sequence.
+	// Context parallelism: number of devices that share each sequence. Absent means that the planner chooses.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
@@ -209,33 +215,33 @@ const (
 
 // DeviceRequirements says which devices may be taken. All that is set must hold.
 type DeviceRequirements struct {
-	// Family of device.
+	// Family that the devices must be of. Any, the default, means any accelerator, never the host's CPU.
 	// +optional
 	// +kubebuilder:default=Any
 	Requirement DeviceKindRequirement `json:"requirement,omitempty"`
-	// Vendors, any of which may be taken (never two in one copy).
+	// Vendors, in lower case as in the inventories, any of which may be taken, never two in one copy. Absent means all.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.all(v, v.matches('^[a-z0-9][a-z0-9-]*$'))",message="vendors must be in lower case as in the inventories (nvidia, amd, intel, google): see kubectl get acceleratorinventories -o yaml"
 	Vendors []string `json:"vendors,omitempty"`
-	// Product names as in the inventory, any of which may be taken.
+	// Names of products, as in the inventories, any of which may be taken. Absent means all.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=256
 	Products []string `json:"products,omitempty"`
-	// Labels that the node must have.
+	// Labels that the nodes must have. Absent means all nodes.
 	// +optional
 	NodeSelector *NodeSelector `json:"nodeSelector,omitempty"`
-	// Least memory of a device in MiB.
+	// Least total memory that a device must have, in MiB (2^20 bytes). Absent means no bound.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1073741824
 	MinMemoryMiB *int64 `json:"minMemoryMiB,omitempty"`
-	// Number formats that the device must compute natively.
+	// Number formats that the devices must compute natively, all of them. Absent means no such condition.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=8
@@ -247,13 +253,15 @@ type DeviceRequirements struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.required) != has(self.preferred)",message="exactly one of required and preferred must be set: required refuses a wider placement, preferred only avoids it"
 type TopologyRequirements struct {
-	// Level that the devices must share.
+	// Key of a node label (`topology.kubernetes.io/zone`) of which all devices of a copy must share the value: without such
+	// nodes there is no plan.
 	// +kubebuilder:validation:XValidation:rule="!format.qualifiedName().validate(self).hasValue()",message="must be the key of a node label, such as kubernetes.io/hostname or topology.kubernetes.io/zone"
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	Required *string `json:"required,omitempty"`
-	// Level that the devices should share.
+	// Key of a node label (`topology.kubernetes.io/zone`) of which all devices of a copy should share the value: it is given
+	// up where they cannot.
 	// +kubebuilder:validation:XValidation:rule="!format.qualifiedName().validate(self).hasValue()",message="must be the key of a node label, such as kubernetes.io/hostname or topology.kubernetes.io/zone"
 	// +optional
 	// +kubebuilder:validation:MinLength=1

@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "slices"
+
 // rdma are the kinds of network ports that engines send over where there are any.
 var rdma = map[string]bool{NICInfiniBand: true, NICRoCE: true, NICIWARP: true, NICEFA: true}
 
@@ -14,36 +16,23 @@ const (
 // the ports that are up, of those with RDMA where there are any, and no more than the fastest of them. It is 0 where no
 // port is known.
 func (s *AcceleratorInventoryStatus) NetworkShare() int64 {
-	var sum, fastest [2]int64
+	overRDMA := s.SendsOverRDMA()
+	var sum, fastest, devices int64
 	for i := range s.NICs {
-		nic := &s.NICs[i]
-		kind := 0
-		if rdma[nic.Kind] {
-			kind = 1
-		}
-		if rate := min(max(int64(nic.Gbps), 0), maxGbps) * gigabit; nic.Up {
-			sum[kind], fastest[kind] = sum[kind]+rate, max(fastest[kind], rate)
+		if nic := &s.NICs[i]; nic.Up && rdma[nic.Kind] == overRDMA {
+			rate := min(max(int64(nic.Gbps), 0), maxGbps) * gigabit
+			sum, fastest = sum+rate, max(fastest, rate)
 		}
 	}
-	kind := 0
-	if sum[1] > 0 {
-		kind = 1
-	}
-	devices := int64(0)
 	for i := range s.Devices {
 		if s.Devices[i].Family != FamilyCPU {
 			devices++
 		}
 	}
-	return min(fastest[kind], sum[kind]/max(1, devices))
+	return min(fastest, sum/max(1, devices))
 }
 
 // SendsOverRDMA says whether the node's share of the network is one of ports with RDMA, over which no TCP goes.
 func (s *AcceleratorInventoryStatus) SendsOverRDMA() bool {
-	for i := range s.NICs {
-		if nic := &s.NICs[i]; nic.Up && nic.Gbps > 0 && rdma[nic.Kind] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.NICs, func(nic NIC) bool { return nic.Up && nic.Gbps > 0 && rdma[nic.Kind] })
 }

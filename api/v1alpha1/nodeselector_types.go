@@ -7,12 +7,12 @@ import (
 
 // NodeSelector selects nodes by their labels; all terms must hold. It reads like any label selector, with bounded sizes.
 type NodeSelector struct {
-	// Labels with their values.
+	// Labels that a node must have, each with its value.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317)",message="a label key must have at most 317 characters: a prefix of 253, a slash and a name of 63"
 	MatchLabels map[string]LabelValue `json:"matchLabels,omitempty"`
-	// Terms.
+	// Terms about a node's labels, all of which must hold.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -27,14 +27,14 @@ type LabelValue string
 //
 // +kubebuilder:validation:XValidation:rule="self.operator in ['In', 'NotIn'] == (has(self.values) && size(self.values) > 0)",message="values must be set for the operators In and NotIn, and must be absent for Exists and DoesNotExist"
 type NodeSelectorRequirement struct {
-	// Label key.
+	// Key of the label that the term is about.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	Key string `json:"key"`
-	// Relation of the label to the values.
+	// In and NotIn compare the label's value with values; Exists and DoesNotExist ask for the label alone.
 	// +kubebuilder:validation:Enum=In;NotIn;Exists;DoesNotExist
 	Operator metav1.LabelSelectorOperator `json:"operator"`
-	// Values for In and NotIn.
+	// Values to compare with. They are required for In and NotIn, and forbidden for Exists and DoesNotExist.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64

@@ -1,6 +1,9 @@
 package v1alpha1
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // PCIRelation says what lies between two devices of a host, in the words of `nvidia-smi topo -m`. It is derived from
 // where the kernel shows them; in a virtual machine that is what the hypervisor shows.
@@ -24,16 +27,15 @@ const (
 	UnknownRelation PCIRelation = ""
 )
 
-var relationDistance = map[PCIRelation]int{
-	SameDevice: 0, SameSwitch: 1, ManySwitches: 2, SameRoot: 3, SameNUMA: 4, Across: 5, UnknownRelation: 6,
-}
+// nearestFirst are the relations that are known, in order of distance.
+var nearestFirst = []PCIRelation{SameDevice, SameSwitch, ManySwitches, SameRoot, SameNUMA, Across}
 
 // Distance orders relations: smaller is nearer. An unknown relation is taken for the farthest.
 func (r PCIRelation) Distance() int {
-	if distance, ok := relationDistance[r]; ok {
-		return distance
+	if at := slices.Index(nearestFirst, r); at >= 0 {
+		return at
 	}
-	return relationDistance[UnknownRelation]
+	return len(nearestFirst)
 }
 
 // RelationOf says what lies between two devices, each by its place on PCI and its NUMA node; nil is not on PCI, or a

@@ -74,19 +74,18 @@ func (s *ShardingPlanSpec) Copies() int32 {
 
 // NodeNames are the nodes of the plan, each once, in order of name.
 func (s *ShardingPlanSpec) NodeNames() []string {
-	names := make([]string, len(s.Nodes))
-	for i := range s.Nodes {
-		names[i] = s.Nodes[i].Node
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return nodeNames(s.Nodes, func(r *PlanRow) string { return r.Node })
 }
 
 // NodeNames are the nodes of the mesh, each once, in order of name.
 func (s *DeviceMeshSpec) NodeNames() []string {
-	names := make([]string, len(s.Members))
-	for i := range s.Members {
-		names[i] = s.Members[i].Node
+	return nodeNames(s.Members, func(m *MeshMember) string { return m.Node })
+}
+
+func nodeNames[T any](rows []T, nodeOf func(*T) string) []string {
+	names := make([]string, len(rows))
+	for i := range rows {
+		names[i] = nodeOf(&rows[i])
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -21,10 +21,10 @@ type ShardingPlan struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// The plan. It never changes.
+	// Which devices hold which part of the model. It never changes: a new plan is a new object.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a plan never changes: edit the ModelPlacement, which gets a new plan"
 	Spec ShardingPlanSpec `json:"spec"`
-	// Whether it is in force.
+	// Whether the plan is in force.
 	// +optional
 	Status ShardingPlanStatus `json:"status,omitzero"`
 }
@@ -35,96 +35,98 @@ type ShardingPlan struct {
 // +kubebuilder:validation:XValidation:rule="self.totals.devices == self.strategy.tensor * self.strategy.pipeline * self.strategy.data * self.strategy.context * self.strategy.replicas + (has(self.otherShapes) ? self.otherShapes.map(s, s.strategy.tensor * s.strategy.pipeline * s.strategy.data * s.strategy.context * s.strategy.replicas).sum() : 0)",message="totals.devices must be tensor x pipeline x data x context x replicas of strategy, and of each of otherShapes on top: correct the degrees or the total"
 // +kubebuilder:validation:XValidation:rule="!has(self.otherShapes) || (self.otherShapes.map(s, s.firstReplica).isSorted() && self.otherShapes.all(s, s.firstReplica == self.strategy.replicas + self.otherShapes.filter(o, o.firstReplica < s.firstReplica).map(o, o.strategy.replicas).sum() && self.otherShapes.exists_one(o, o.firstReplica == s.firstReplica)))",message="firstReplica of each of otherShapes must be the number of copies before it: strategy.replicas for the first, and for each further one the first and the replicas of the one before"
 type ShardingPlanSpec struct {
-	// The placement it is for.
+	// The ModelPlacement, in the same namespace, that the plan is for.
 	Placement PlacementRef `json:"placement"`
-	// Number of the plan among those of its placement, from 1.
+	// Number of the plan among the plans of its placement, from 1. Later plans have higher numbers.
 	// +kubebuilder:validation:Minimum=1
 	Revision int64 `json:"revision"`
-	// The model as resolved.
+	// The model that is planned, with its architecture.
 	Model PlannedModel `json:"model"`
-	// Number format of the weights.
+	// Number format in which the weights are stored.
 	Quantization Precision `json:"quantization"`
-	// Number format of the KV cache.
+	// Number format in which the KV cache is stored.
 	KVCacheType Precision `json:"kvCacheType"`
-	// Number format that products are computed in, where it is known; quantization is the one they are stored in.
+	// Number format in which products are computed; absent where it is not known.
 	// +optional
 	ComputeType Precision `json:"computeType,omitempty"`
-	// Engine that it was made for.
+	// Engine that the plan was made for.
 	Engine Engine `json:"engine"`
-	// Limits of the engine's steps that the memory was counted for; start the engine with these. Absent in training.
+	// Limits of the engine's steps for which the memory was counted: start the engine with these. Absent in training.
 	// +optional
 	StepLimits *StepLimits `json:"stepLimits,omitempty"`
-	// Degrees of parallelism of the first copies, 0 to strategy.replicas-1. Its summary names all shapes
-	// (`TP2 x2 + TP4 x2`).
+	// Degrees of parallelism of the first copies, 0 to strategy.replicas-1. Its summary names the shapes of all copies (`TP2
+	// x2 + TP4 x2`).
 	Strategy Strategy `json:"strategy"`
-	// Stages of one of the first copies, in order of their layers.
+	// Pipeline stages of each of the first copies, in order of their layers: one where there is no pipeline.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=1024
 	Stages []Stage `json:"stages"`
-	// The copies that follow, where they differ from the first ones in degrees, stages or class of device.
+	// Shapes of the copies that follow the first ones, where they differ from those in degrees, stages or class of device.
+	// Absent where all copies are alike.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	OtherShapes []PlanShape `json:"otherShapes,omitempty"`
-	// Which device serves what: a row for each run of consecutive tensor ranks on a node, in order of copy, data rank,
-	// stage and tensor rank. In plans of more than 1,000 such rows, a row runs on through the stages and data ranks of its
-	// copy that follow on the same node.
+	// Which device serves what: a row for each run of consecutive tensor ranks on a node, in order of copy, data rank, stage
+	// and tensor rank. Where that would be more than 1,000 rows, a row runs on through the stages and data ranks of its copy
+	// that follow on the same node.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16384
 	Nodes []PlanRow `json:"nodes"`
-	// Counts and sums.
+	// Counts and sums over all copies.
 	Totals PlanTotals `json:"totals"`
-	// What it should deliver; an estimate.
+	// What the plan should deliver. It is computed, not measured.
 	// +optional
 	Estimate *Estimate `json:"estimate,omitempty"`
-	// The best plans that were not taken, with the reason.
+	// The best plans that were not taken, each with the reason.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Rejected []RejectedPlan `json:"rejected,omitempty"`
-	// How the devices are kept for the placement's pods.
+	// How the devices are kept for the placement's pods: by ResourceClaims (Claim), by an extended resource for each device
+	// (Slot), or not at all (Advisory, the default). Exclusive is reserved.
 	// +kubebuilder:default=Advisory
 	Enforcement Enforcement `json:"enforcement"`
 }
 
 // StepLimits bound what an engine works on in one step, on each rank that attends to sequences of its own.
 type StepLimits struct {
-	// Tokens of a step (`--max-num-batched-tokens` of vLLM).
+	// Most tokens of one step (vLLM's `--max-num-batched-tokens`).
 	// +kubebuilder:validation:Minimum=1
 	Tokens int64 `json:"tokens"`
-	// Sequences of a step (`--max-num-seqs` of vLLM).
+	// Most sequences of one step (vLLM's `--max-num-seqs`).
 	// +kubebuilder:validation:Minimum=1
 	Sequences int64 `json:"sequences"`
 }
 
 // PlacementRef names a placement in the same namespace.
 type PlacementRef struct {
-	// Name.
+	// Name of the ModelPlacement.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// UID, so that a placement made anew under the name is another one.
+	// UID of the ModelPlacement: one that is made anew under the name is another one.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	UID string `json:"uid,omitempty"`
-	// Generation of its spec.
+	// The metadata.generation of the ModelPlacement's spec that was read.
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
 }
 
 // PlannedModel is a model as resolved.
 type PlannedModel struct {
-	// Name.
+	// Name of the model.
 	// +kubebuilder:validation:MaxLength=128
 	Name string `json:"name"`
-	// Parameters, counted from the architecture.
+	// Number of parameters, counted from the architecture.
 	// +kubebuilder:validation:Minimum=1
 	Parameters int64 `json:"parameters"`
-	// The architecture.
+	// Architecture that bytes and times were computed from.
 	Architecture Architecture `json:"architecture"`
-	// What was assumed, where the source did not say.
+	// What was assumed of the model where its source does not say, a sentence each.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -149,50 +151,52 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="size(self.stages) == self.strategy.pipeline",message="stages must have one entry for each of strategy.pipeline stages: set pipeline to the number of stages"
 type PlanShape struct {
-	// The first of the copies.
+	// Number, from 0, of the first copy of this shape.
 	// +kubebuilder:validation:Minimum=0
 	FirstReplica int32 `json:"firstReplica"`
-	// Degrees of parallelism; its replicas are the copies of this shape.
+	// Degrees of parallelism of these copies; strategy.replicas is how many of them there are.
 	Strategy Strategy `json:"strategy"`
-	// Stages of one of the copies, in order of their layers.
+	// Pipeline stages of each of these copies, in order of their layers: one where there is no pipeline.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=1024
 	Stages []Stage `json:"stages"`
-	// Limits of the engine's steps that the memory was counted for.
+	// Limits of the engine's steps for which the memory of these copies was counted: start the engine with these. Absent in
+	// training.
 	// +optional
 	StepLimits *StepLimits `json:"stepLimits,omitempty"`
 }
 
 // Strategy holds the degrees of parallelism of one copy, and the number of copies.
 type Strategy struct {
-	// Kind of plan.
+	// TensorParallel, PipelineParallel or DataParallel where that degree alone is above 1, Hybrid where several degrees are,
+	// and None where a copy is one device.
 	Name StrategyName `json:"name"`
-	// For people (`TP4 PP2 x2`).
+	// The degrees for people (`TP4 PP2 x2`: tensor 4, pipeline 2, two copies).
 	// +kubebuilder:validation:MaxLength=64
 	Summary string `json:"summary"`
-	// Devices that share each layer.
+	// Tensor parallelism: number of devices that share each layer.
 	// +kubebuilder:validation:Minimum=1
 	Tensor int32 `json:"tensor"`
-	// Stages.
+	// Pipeline parallelism: number of stages.
 	// +kubebuilder:validation:Minimum=1
 	Pipeline int32 `json:"pipeline"`
-	// Data-parallel ranks in one process group. SGLang and TensorRT-LLM, which count them among their tensor ranks, are
-	// started with a tensor degree of tensor x data.
+	// Data parallelism: number of data ranks in the process group of one copy. SGLang and TensorRT-LLM, which count data
+	// ranks among their tensor ranks, are started with a tensor degree of tensor x data.
 	// +kubebuilder:validation:Minimum=1
 	Data int32 `json:"data"`
-	// Devices that share the experts of each layer.
+	// Expert parallelism: number of devices that share the experts of each layer; 1 where there are no experts.
 	// +kubebuilder:validation:Minimum=1
 	Expert int32 `json:"expert"`
-	// Devices that share each sequence.
+	// Context parallelism: number of devices that share each sequence.
 	// +kubebuilder:validation:Minimum=1
 	Context int32 `json:"context"`
-	// Tensor ranks that share out the tokens of the KV cache instead of keeping the same ones (vLLM's
-	// decode-context-parallel-size). They are no devices of their own; nothing means 1.
+	// Number of tensor ranks that share out the tokens of the KV cache instead of keeping the same ones (vLLM's
+	// decode-context-parallel-size). They need no devices of their own. Absent means 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	DecodeContext int32 `json:"decodeContext,omitempty"`
-	// Independent copies.
+	// Number of independent copies.
 	// +kubebuilder:validation:Minimum=1
 	Replicas int32 `json:"replicas"`
 }
@@ -201,31 +205,31 @@ type Strategy struct {
 //
 // +kubebuilder:validation:XValidation:rule="self.firstLayer <= self.lastLayer",message="firstLayer must not exceed lastLayer: a stage has at least one layer, the last one included"
 type Stage struct {
-	// First layer, from 0.
+	// Number, from 0, of the first layer of the stage.
 	// +kubebuilder:validation:Minimum=0
 	FirstLayer int32 `json:"firstLayer"`
-	// Last layer, included.
+	// Number, from 0, of the last layer of the stage, which it includes.
 	// +kubebuilder:validation:Minimum=0
 	LastLayer int32 `json:"lastLayer"`
-	// Bytes on each device of the stage.
+	// Memory that is needed on each device of the stage.
 	PerDevice MemoryUse `json:"perDevice"`
 }
 
 // MemoryUse is the memory of one device by what it is for.
 type MemoryUse struct {
-	// Weights.
+	// Weights, in bytes.
 	// +kubebuilder:validation:Minimum=0
 	WeightsBytes int64 `json:"weightsBytes"`
-	// KV cache.
+	// KV cache, in bytes.
 	// +kubebuilder:validation:Minimum=0
 	KVCacheBytes int64 `json:"kvCacheBytes"`
-	// Activations; in training also gradients and optimizer state.
+	// Activations in bytes; in training, with gradients and optimizer state.
 	// +kubebuilder:validation:Minimum=0
 	ActivationsBytes int64 `json:"activationsBytes"`
-	// What engine, driver context and communication library take.
+	// What engine, driver context and communication library take, in bytes.
 	// +kubebuilder:validation:Minimum=0
 	OverheadBytes int64 `json:"overheadBytes"`
-	// Sum of all.
+	// Sum of weights, KV cache, activations and overhead, in bytes.
 	// +kubebuilder:validation:Minimum=0
 	TotalBytes int64 `json:"totalBytes"`
 }
@@ -233,27 +237,28 @@ type MemoryUse struct {
 // PlanRow is a run of consecutive places of one copy on one node: tensor ranks, after the last one those of the next stage,
 // and after the last stage those of the next data rank.
 type PlanRow struct {
-	// The node.
+	// Name of the node that the devices are on.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Node string `json:"node"`
-	// Copy.
+	// Number of the copy, from 0. Absent means 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Replica int32 `json:"replica,omitempty"`
-	// Data rank of the first device.
+	// Data rank of the first device in its copy, from 0. Absent means 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Data int32 `json:"data,omitempty"`
-	// Stage of the first device.
+	// Pipeline stage of the first device, from 0. Absent means 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Stage int32 `json:"stage,omitempty"`
-	// Tensor rank of the first device, counted on through the context ranks; the others follow.
+	// Tensor rank of the first device in its stage, from 0, counted on through the context ranks; the other devices follow.
+	// Absent means 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TensorRank int32 `json:"tensorRank,omitempty"`
-	// The devices.
+	// Ids of the devices, in order of rank.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
@@ -262,30 +267,30 @@ type PlanRow struct {
 
 // PlanTotals holds counts and sums over all copies.
 type PlanTotals struct {
-	// Devices.
+	// Number of devices, over all copies.
 	Devices int32 `json:"devices"`
-	// Nodes.
+	// Number of nodes that have at least one of the devices.
 	Nodes int32 `json:"nodes"`
-	// Weights in bytes, replicated parts counted as often as they are stored.
+	// Weights on all devices in bytes; what several devices store counts as often.
 	WeightsBytes int64 `json:"weightsBytes"`
-	// KV cache in bytes.
+	// KV cache on all devices, in bytes.
 	KVCacheBytes int64 `json:"kvCacheBytes"`
-	// All memory in bytes.
+	// Memory on all devices, in bytes: weights, KV cache, activations and overhead.
 	TotalBytes int64 `json:"totalBytes"`
-	// All memory, rounded for people.
+	// Memory on all devices, rounded for people (`181.4 GiB`).
 	// +kubebuilder:validation:MaxLength=32
 	Memory string `json:"memory"`
 }
 
 // RejectedPlan is a plan that was not taken.
 type RejectedPlan struct {
-	// Its degrees for people.
+	// Degrees of parallelism of the plan, for people (`TP4 PP2 x2`).
 	// +kubebuilder:validation:MaxLength=64
 	Strategy string `json:"strategy"`
-	// Machine-readable word for the cause.
+	// Word for why the plan was not taken, for programs.
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason"`
-	// The numbers.
+	// Why the plan was not taken, in numbers, for people.
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message"`
 }
@@ -305,7 +310,7 @@ const (
 
 // ShardingPlanStatus says whether a plan is in force.
 type ShardingPlanStatus struct {
-	// Active: the ledger holds the plan.
+	// Active: the ledger holds the plan, which is then in force.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

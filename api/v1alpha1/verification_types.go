@@ -2,21 +2,21 @@ package v1alpha1
 
 // Verification says whether the pods of a placement verify their mesh before they start, and what follows.
 type Verification struct {
-	// Off verifies nothing. Report measures, writes what was found into the status of the mesh, and starts the pods whatever
-	// it was. Require starts them only when nothing was wrong; until then they begin again.
+	// Off verifies nothing. Report, the default, measures, writes what was found into the status of the mesh, and starts the
+	// pods whatever it was. Require starts them only when nothing was wrong; until then they begin again.
 	// +optional
 	// +kubebuilder:default=Report
 	Mode VerificationMode `json:"mode,omitempty"`
-	// Time in seconds that each pod has from its start, the wait for the other pods among it. A quarter of it, and at most a
-	// minute, is kept for finding out which link is at fault.
+	// Time that each pod has for the verification from its start, waiting for the other pods included, in seconds. A quarter
+	// of it, and at most a minute, is kept for finding out which link is at fault. Default: 300.
 	// +optional
 	// +kubebuilder:default=300
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=86400
 	DeadlineSeconds int32 `json:"deadlineSeconds,omitempty"`
-	// Share in percent of what is expected of a link below which it is slow. Expected is the median of the links between the
-	// placement's pods and, where the plan's network is Ethernet without RDMA, what the plan assumes; never more than the
-	// program that measures can move itself. 0 calls no link slow.
+	// Share, in percent, of the expected rate below which a link counts as slow; 0 calls no link slow. Expected is the
+	// median of the links between the placement's pods and, where the plan's network is Ethernet without RDMA, what the plan
+	// assumes; never more than the measuring program can move itself. Default: 25.
 	// +optional
 	// +kubebuilder:default=25
 	// +kubebuilder:validation:Minimum=0
@@ -84,30 +84,33 @@ const (
 
 // VerificationFinding is something that is wrong with a mesh.
 type VerificationFinding struct {
-	// What is wrong.
+	// Word for what is wrong: a pod that said nothing (PodMissing) or that no other reaches (PodUnreachable), a link or
+	// group that delivers other bytes than were sent (ResultWrong), a link that breaks (LinkBroken) or is slow (LinkSlow), a
+	// group whose collectives fail though its links work (GroupFailed), or a pod whose report cannot be read
+	// (ReportInvalid).
 	Reason FindingReason `json:"reason"`
-	// Copy.
+	// Number of the copy, from 0. Absent means 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Replica int32 `json:"replica,omitempty"`
-	// The pod, or the end of a link that sends.
+	// The pod that is at fault, or the sending end of a link that is.
 	Pod MeshEnd `json:"pod"`
-	// The other end of a link.
+	// The receiving end of a link that is at fault; absent where the finding is about no link.
 	// +optional
 	Peer *MeshEnd `json:"peer,omitempty"`
-	// Name of the groups in which it showed.
+	// Name of the kind of process groups in which it showed, as in the mesh's spec.groups.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Group string `json:"group,omitempty"`
-	// What was measured in MB/s.
+	// Rate that was measured, in MB/s (10^6 bytes per second); absent where the finding is about no rate.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MBps int64 `json:"mbps,omitempty"`
-	// What was expected in MB/s.
+	// Rate that was expected, in MB/s (10^6 bytes per second); absent where the finding is about no rate.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ExpectedMBps int64 `json:"expectedMBps,omitempty"`
-	// The same for people.
+	// The finding in a sentence, for people.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
@@ -115,20 +118,20 @@ type VerificationFinding struct {
 
 // MeshEnd is a pod's place in a mesh.
 type MeshEnd struct {
-	// Number of the pod among all of the mesh.
+	// Number of the pod among all pods of the mesh, from 0.
 	// +kubebuilder:validation:Minimum=0
 	Index int32 `json:"index"`
 	// Name of the pod; absent where there is none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
-	// Node where it belongs.
+	// Name of the node that the pod belongs on.
 	// +kubebuilder:validation:MaxLength=253
 	Node string `json:"node"`
-	// Its first rank in the copy.
+	// First rank of the pod in its copy, from 0.
 	// +kubebuilder:validation:Minimum=0
 	FirstRank int32 `json:"firstRank"`
-	// Its devices in order of rank, at most 16 of them.
+	// Ids of the pod's devices in order of rank, the first 16 of them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

@@ -4,10 +4,10 @@ package v1alpha1
 //
 // +kubebuilder:validation:XValidation:rule="has(self.inference) != has(self.training)",message="exactly one of inference and training must be set: make two placements for a model that does both"
 type Workload struct {
-	// Answering requests.
+	// The load of a model that answers requests. Exactly one of inference and training is set.
 	// +optional
 	Inference *InferenceWorkload `json:"inference,omitempty"`
-	// Training or fine-tuning.
+	// The load of a model that is trained or fine-tuned. Exactly one of inference and training is set.
 	// +optional
 	Training *TrainingWorkload `json:"training,omitempty"`
 }
@@ -27,33 +27,36 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.inputTokens) || !has(self.outputTokens) || self.inputTokens + self.outputTokens <= self.maxModelLen",message="inputTokens + outputTokens must not exceed maxModelLen: raise maxModelLen or shorten the request"
 type InferenceWorkload struct {
-	// Longest sequence in tokens, prompt and answer together.
+	// Longest sequence, prompt and answer together, in tokens.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16777216
 	MaxModelLen int32 `json:"maxModelLen"`
-	// Sequences of that length that must fit at once in each copy.
+	// Number of sequences of maxModelLen tokens that must fit into the memory of each copy at once. Default: 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	MaxSequences int32 `json:"maxSequences,omitempty"`
-	// Tokens of a typical prompt.
+	// Length of a typical prompt in tokens, for estimates. Absent means half of maxModelLen, or what outputTokens leaves of
+	// it if that is less.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	InputTokens *int32 `json:"inputTokens,omitempty"`
-	// Tokens of a typical answer.
+	// Length of a typical answer in tokens, for estimates. Absent means half of maxModelLen, or what inputTokens leaves of
+	// it if that is less.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	OutputTokens *int32 `json:"outputTokens,omitempty"`
-	// What to optimise for.
+	// What to prefer among the plans that fit: Latency (the shortest time for an answer), Throughput (the most tokens per
+	// second from each device; the default) or Cost (the cheapest tokens).
 	// +optional
 	// +kubebuilder:default=Throughput
 	Objective Objective `json:"objective,omitempty"`
-	// Longest acceptable time to the first token, in milliseconds.
+	// Longest acceptable time from a request to its first token, in milliseconds. Absent means no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MaxTTFTMillis *int32 `json:"maxTTFTMillis,omitempty"`
-	// Longest acceptable time for each further token, in milliseconds.
+	// Longest acceptable time for each further token, in milliseconds. Absent means no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MaxTPOTMillis *int32 `json:"maxTPOTMillis,omitempty"`
@@ -75,33 +78,35 @@ type TrainingSharding string
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.microBatch) || self.microBatch <= self.globalBatch",message="microBatch must not exceed globalBatch: lower microBatch, or raise globalBatch to the sequences of one step over all devices"
 type TrainingWorkload struct {
-	// What is trained.
+	// What is trained: all weights (Full, the default; DPO, RLHF and Distillation hold further models beside), adapters
+	// (LoRA; QLoRA over quantized weights), or a prefix.
 	// +optional
 	// +kubebuilder:default=Full
 	Method TrainingMethod `json:"method,omitempty"`
-	// The optimizer.
+	// Optimizer, whose state takes memory for each trained parameter. Default: AdamW.
 	// +optional
 	// +kubebuilder:default=AdamW
 	Optimizer Optimizer `json:"optimizer,omitempty"`
-	// Tokens of a sequence.
+	// Length of each sequence in tokens.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16777216
 	SequenceLength int32 `json:"sequenceLength"`
-	// Sequences in one step over all devices.
+	// Number of sequences in one optimizer step, over all devices.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1048576
 	GlobalBatch int32 `json:"globalBatch"`
-	// Sequences that one device works on at once.
+	// Number of sequences that one data rank works on at once. Default: 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	MicroBatch int32 `json:"microBatch,omitempty"`
-	// What the data-parallel ranks share out.
+	// What the data-parallel ranks share out among themselves: nothing (None, the default), optimizer state (ZeRO1),
+	// gradients as well (ZeRO2), or weights as well (ZeRO3, FSDP).
 	// +optional
 	// +kubebuilder:default=None
 	Sharding TrainingSharding `json:"sharding,omitempty"`
-	// Whether activations are computed again in the backward pass instead of kept.
+	// Whether activations are computed again in the backward pass instead of kept in memory. Default: false.
 	// +optional
 	ActivationCheckpointing bool `json:"activationCheckpointing,omitempty"`
 }

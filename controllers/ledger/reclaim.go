@@ -11,26 +11,24 @@ import (
 
 // InForce returns the active plans that are not going, in order of their revisions.
 func InForce(plans []v1alpha1.ShardingPlan) []v1alpha1.ShardingPlan {
-	var active []v1alpha1.ShardingPlan
-	for i := range plans {
-		if Active(&plans[i]) && plans[i].DeletionTimestamp.IsZero() {
-			active = append(active, plans[i])
-		}
-	}
+	active := staying(plans, true)
 	slices.SortFunc(active, func(a, b v1alpha1.ShardingPlan) int { return cmp.Compare(a.Spec.Revision, b.Spec.Revision) })
 	return active
 }
 
 // Leftovers returns the plans, of all that Decide was shown, that were created and not brought into force: an operator ended
 // between the two steps, or is between them now.
-func Leftovers(plans []v1alpha1.ShardingPlan) []v1alpha1.ShardingPlan {
-	var left []v1alpha1.ShardingPlan
+func Leftovers(plans []v1alpha1.ShardingPlan) []v1alpha1.ShardingPlan { return staying(plans, false) }
+
+// staying returns the plans that are not going and that are active or not.
+func staying(plans []v1alpha1.ShardingPlan, active bool) []v1alpha1.ShardingPlan {
+	var found []v1alpha1.ShardingPlan
 	for i := range plans {
-		if !Active(&plans[i]) && plans[i].DeletionTimestamp.IsZero() {
-			left = append(left, plans[i])
+		if Active(&plans[i]) == active && plans[i].DeletionTimestamp.IsZero() {
+			found = append(found, plans[i])
 		}
 	}
-	return left
+	return found
 }
 
 // Reclaim finishes the last commit and deletes the plans that were never committed; it returns how many. The ledger is
@@ -47,12 +45,9 @@ func (l *Ledger) reclaim(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var uncommitted []v1alpha1.ShardingPlan
-	for _, plan := range Leftovers(v.plans) {
-		if !v.record.names(&plan) {
-			uncommitted = append(uncommitted, plan)
-		}
-	}
+	uncommitted := slices.DeleteFunc(Leftovers(v.plans), func(p v1alpha1.ShardingPlan) bool {
+		return v.record.Plan != nil && v.record.Plan.UID == p.UID
+	})
 	if len(uncommitted) == 0 {
 		return 0, nil
 	}

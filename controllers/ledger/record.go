@@ -30,10 +30,6 @@ func refTo(plan *v1alpha1.ShardingPlan) planRef {
 	return planRef{Namespace: plan.Namespace, Name: plan.Name, UID: plan.UID}
 }
 
-func (r record) names(plan *v1alpha1.ShardingPlan) bool {
-	return r.Plan != nil && r.Plan.UID == plan.UID
-}
-
 func (r record) encode() string {
 	// A struct of strings and integers always encodes.
 	text, _ := json.Marshal(r)

@@ -41,7 +41,11 @@ func (l *Ledger) Reserve(ctx context.Context, decide Decide) (*v1alpha1.Sharding
 	plan := decision.Plan.DeepCopy()
 	err = l.Writer.Create(ctx, plan, client.FieldOwner(v1alpha1.OperatorFieldManager))
 	if apierrors.IsAlreadyExists(err) {
-		return nil, l.clearName(ctx, decision.Plan)
+		// What stands there may be a leftover, which is gone at the next attempt.
+		if _, err := l.reclaim(ctx); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("plan %s/%s exists already: %w", decision.Plan.Namespace, decision.Plan.Name, ErrConflict)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create plan %s/%s: %w", plan.Namespace, plan.Name, err)
@@ -68,12 +72,4 @@ func (l *Ledger) commit(ctx context.Context, v *view, plan *v1alpha1.ShardingPla
 		return errors.Join(err, l.discard(ctx, plan))
 	}
 	return err
-}
-
-// clearName removes a leftover that stands where the plan should be created.
-func (l *Ledger) clearName(ctx context.Context, plan *v1alpha1.ShardingPlan) error {
-	if _, err := l.reclaim(ctx); err != nil {
-		return err
-	}
-	return fmt.Errorf("plan %s/%s exists already: %w", plan.Namespace, plan.Name, ErrConflict)
 }

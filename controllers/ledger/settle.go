@@ -9,17 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	applymeta "k8s.io/client-go/applyconfigurations/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/applied"
 	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/internal/words"
 )
-
-// ReasonCommitted is the reason of the Active condition of a plan that the ledger holds.
-const ReasonCommitted = "Committed"
 
 // Active says whether a plan is in force.
 func Active(plan *v1alpha1.ShardingPlan) bool {
@@ -51,17 +48,15 @@ func (l *Ledger) settle(ctx context.Context, v *view) error {
 // activate marks a committed plan as active, unless it changed since it was read.
 func (l *Ledger) activate(ctx context.Context, plan *v1alpha1.ShardingPlan) error {
 	condition := metav1.Condition{
-		Type: v1alpha1.ConditionActive, Status: metav1.ConditionTrue, Reason: ReasonCommitted,
+		Type: v1alpha1.ConditionActive, Status: metav1.ConditionTrue, Reason: "Committed",
 		Message:            fmt.Sprintf("The ledger holds the plan, which reserves %s.", words.Counted(plan.Spec.Totals.Devices, "device")),
 		ObservedGeneration: plan.Generation, LastTransitionTime: metav1.NewTime(l.Now()),
 	}
-	patch := apply.ShardingPlan(plan.Name, plan.Namespace).
-		WithUID(plan.UID).
-		WithResourceVersion(plan.ResourceVersion).
-		WithStatus(apply.ShardingPlanStatus().WithConditions(applymeta.Condition().
-			WithType(condition.Type).WithStatus(condition.Status).WithReason(condition.Reason).
-			WithMessage(condition.Message).WithObservedGeneration(condition.ObservedGeneration).
-			WithLastTransitionTime(condition.LastTransitionTime)))
+	var status apply.ShardingPlanStatusApplyConfiguration
+	if err := applied.Configure(v1alpha1.ShardingPlanStatus{Conditions: []metav1.Condition{condition}}, &status); err != nil {
+		return err
+	}
+	patch := apply.ShardingPlan(plan.Name, plan.Namespace).WithUID(plan.UID).WithResourceVersion(plan.ResourceVersion).WithStatus(&status)
 	err := l.Writer.Status().Apply(ctx, patch, client.FieldOwner(v1alpha1.OperatorFieldManager))
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return fmt.Errorf("plan %s/%s changed while it was being activated: %w", plan.Namespace, plan.Name, ErrConflict)
@@ -103,12 +98,11 @@ func (l *Ledger) discard(ctx context.Context, plan *v1alpha1.ShardingPlan) error
 }
 
 func (v *view) find(uid types.UID) *v1alpha1.ShardingPlan {
-	for i := range v.plans {
-		if v.plans[i].UID == uid {
-			return &v.plans[i]
-		}
+	at := slices.IndexFunc(v.plans, func(p v1alpha1.ShardingPlan) bool { return p.UID == uid })
+	if at < 0 {
+		return nil
 	}
-	return nil
+	return &v.plans[at]
 }
 
 func (v *view) forget(uid types.UID) {

@@ -3,9 +3,9 @@ package operator
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -21,21 +21,10 @@ type housekeeper struct {
 	log     logr.Logger
 }
 
-// NeedLeaderElection says that only the leader keeps house.
-func (*housekeeper) NeedLeaderElection() bool { return true }
-
-// Start works until the context ends.
+// Start works until the context ends. Only the leader keeps house: a manager starts nothing else that does not say otherwise.
 func (h *housekeeper) Start(ctx context.Context) error {
-	tick := time.NewTicker(housekeepingPeriod)
-	defer tick.Stop()
-	for {
-		h.once(ctx)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
+	wait.UntilWithContext(ctx, h.once, housekeepingPeriod)
+	return nil
 }
 
 // once does one round. What fails is tried again in the next: nothing safe hangs on it.

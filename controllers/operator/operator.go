@@ -3,6 +3,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -12,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/selection"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -66,11 +66,8 @@ type Options struct {
 	Registry prometheus.Registerer
 }
 
-// Names of the leader election's Lease and of the reporter of events.
-const (
-	leaderElectionID = "rankwright-operator"
-	reporter         = "rankwright-operator"
-)
+// name is the name of the leader election's Lease and of the reporter of events.
+const name = "rankwright-operator"
 
 // housekeepingPeriod is how often Leases are listed and leftovers are looked for.
 const housekeepingPeriod = time.Minute
@@ -78,10 +75,8 @@ const housekeepingPeriod = time.Minute
 // Scheme knows the kinds that an operator reads and writes.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return nil, fmt.Errorf("scheme: %w", err)
-		}
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("scheme: %w", err)
 	}
 	return scheme, nil
 }
@@ -92,49 +87,45 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 	if err != nil {
 		return nil, err
 	}
-	direct, err := client.NewWithWatch(cfg, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
+	direct, err := newClient(mgr, options, nil)
 	if err != nil {
-		return nil, fmt.Errorf("client: %w", err)
+		return nil, err
 	}
-	if options.Wrap != nil {
-		direct = options.Wrap(direct)
-	}
-	reconciler, err := newReconciler(mgr, direct, options)
+	cached, err := newClient(mgr, options, mgr.GetCache())
 	if err != nil {
 		return nil, err
 	}
 	monitor := &heartbeat.Monitor{Reader: mgr.GetAPIReader(), Namespace: options.AgentNamespace, Now: time.Now}
+	reconciler, err := newReconciler(mgr, direct, cached, options)
+	if err != nil {
+		return nil, err
+	}
 	reconciler.Index = &snapshot.Index{Cache: mgr.GetCache(), Reader: direct, Silent: monitor.Silent}
 	woken := make(chan event.GenericEvent)
-	if err := reconciler.Setup(ctx, mgr, woken); err != nil {
-		return nil, fmt.Errorf("controller: %w", err)
-	}
-	keeper := &slots.Reconciler{Client: reconciler.Client, Events: reconciler.Events}
-	if err := keeper.Setup(ctx, mgr); err != nil {
-		return nil, fmt.Errorf("controller of slots: %w", err)
-	}
-	follower := meshes.Follower{Client: reconciler.Client, Events: reconciler.Events, Now: time.Now}
-	launched := &files.Reconciler{Follower: follower}
-	if err := launched.Setup(mgr); err != nil {
-		return nil, fmt.Errorf("controller of launchers' files: %w", err)
-	}
+	slotted := &slots.Reconciler{Client: cached, Events: reconciler.Events}
+	follower := meshes.Follower{Client: cached, Events: reconciler.Events, Now: time.Now}
 	claimed := &claims.Reconciler{Follower: follower}
-	if there, err := claimed.Setup(mgr); err != nil {
-		return nil, fmt.Errorf("controller of claims: %w", err)
-	} else if !there {
-		options.Log.Info("the cluster has no ResourceClaims of resource.k8s.io/v1: placements cannot be enforced by Claim")
-	}
-	cordons := &cordon.Keeper{Inventories: mgr.GetCache(), Reader: mgr.GetAPIReader(), Writer: direct, Namespace: options.Namespace}
-	if err := cordons.Setup(mgr); err != nil {
-		return nil, fmt.Errorf("controller of cordons: %w", err)
-	}
-	binder := &binding.Reconciler{Client: reconciler.Client, Events: reconciler.Events}
-	if err := binder.Setup(mgr); err != nil {
-		return nil, fmt.Errorf("controller of binding: %w", err)
-	}
-	judge := &verification.Reconciler{Follower: follower}
-	if err := judge.Setup(mgr); err != nil {
-		return nil, fmt.Errorf("controller of verification: %w", err)
+	for _, controller := range []struct {
+		of    string
+		setup func(ctrl.Manager) error
+	}{
+		{"placements", func(mgr ctrl.Manager) error { return reconciler.Setup(ctx, mgr, woken) }},
+		{"slots", func(mgr ctrl.Manager) error { return slotted.Setup(ctx, mgr) }},
+		{"launchers' files", (&files.Reconciler{Follower: follower}).Setup},
+		{"claims", func(mgr ctrl.Manager) error {
+			there, err := claimed.Setup(mgr)
+			if err == nil && !there {
+				options.Log.Info("the cluster has no ResourceClaims of resource.k8s.io/v1: placements cannot be enforced by Claim")
+			}
+			return err
+		}},
+		{"cordons", (&cordon.Keeper{Inventories: mgr.GetCache(), Reader: mgr.GetAPIReader(), Writer: direct, Namespace: options.Namespace}).Setup},
+		{"binding", (&binding.Reconciler{Client: cached, Events: reconciler.Events}).Setup},
+		{"verification", (&verification.Reconciler{Follower: follower}).Setup},
+	} {
+		if err := controller.setup(mgr); err != nil {
+			return nil, fmt.Errorf("controller of %s: %w", controller.of, err)
+		}
 	}
 	if options.Webhook != nil {
 		if err := options.Webhook.setup(mgr, direct, options); err != nil {
@@ -153,7 +144,7 @@ func newManager(cfg *rest.Config, options Options) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	placed, err := labels.NewRequirement(v1alpha1.LabelPlacement, selection.Exists, nil)
+	placed, err := labels.Parse(v1alpha1.LabelPlacement)
 	if err != nil {
 		return nil, fmt.Errorf("selector of pods: %w", err)
 	}
@@ -163,11 +154,11 @@ func newManager(cfg *rest.Config, options Options) (manager.Manager, error) {
 		Logger: options.Log,
 		Cache: cache.Options{
 			DefaultTransform: cache.TransformStripManagedFields(),
-			ByObject:         map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: labels.NewSelector().Add(*placed)}},
+			ByObject:         map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: placed}},
 		},
 		Controller:                    config.Controller{SkipNameValidation: &severalInProcess},
 		LeaderElection:                options.LeaderElect,
-		LeaderElectionID:              leaderElectionID,
+		LeaderElectionID:              name,
 		LeaderElectionNamespace:       options.Namespace,
 		LeaderElectionReleaseOnCancel: true,
 		HealthProbeBindAddress:        options.HealthAddress,
@@ -179,7 +170,7 @@ func newManager(cfg *rest.Config, options Options) (manager.Manager, error) {
 	return mgr, nil
 }
 
-func newReconciler(mgr manager.Manager, direct client.WithWatch, options Options) (*placement.Reconciler, error) {
+func newReconciler(mgr manager.Manager, direct, cached client.Client, options Options) (*placement.Reconciler, error) {
 	if options.Registry == nil {
 		options.Registry = metrics.Registry
 	}
@@ -187,45 +178,36 @@ func newReconciler(mgr manager.Manager, direct client.WithWatch, options Options
 		options.Planner = placement.DefaultPlanner
 	}
 	counted, err := placement.NewMetrics(options.Registry, mgr.GetCache())
-	if err != nil {
-		return nil, fmt.Errorf("metrics: %w", err)
-	}
-	if err := options.Registry.Register(verification.Metrics{Cache: mgr.GetCache()}); err != nil {
+	if err := errors.Join(err, options.Registry.Register(verification.Metrics{Cache: mgr.GetCache()})); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
 	return &placement.Reconciler{
-		Client:  splitClient{WithWatch: direct, cache: mgr.GetCache()},
+		Client:  cached,
 		Reader:  direct,
 		Ledger:  &ledger.Ledger{Reader: direct, Writer: direct, Namespace: options.Namespace, Now: time.Now},
 		Planner: options.Planner,
-		Mesher:  placement.DefaultMesher,
-		Events:  mgr.GetEventRecorder(reporter),
+		Events:  mgr.GetEventRecorder(name),
 		Metrics: counted,
 		Now:     time.Now,
 	}, nil
 }
 
-// splitClient reads from the cache and writes to the API server.
-type splitClient struct {
-	client.WithWatch
-	cache client.Reader
-}
-
-// Get reads from the cache.
-func (c splitClient) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
-	return c.cache.Get(ctx, key, object, options...)
-}
-
-// List reads from the cache.
-func (c splitClient) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
-	return c.cache.List(ctx, list, options...)
+// newClient makes a client that writes to the API server, and reads from a cache where one is given.
+func newClient(mgr manager.Manager, options Options, reader client.Reader) (client.WithWatch, error) {
+	made, err := client.NewWithWatch(mgr.GetConfig(), client.Options{
+		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(), Cache: &client.CacheOptions{Reader: reader},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	if options.Wrap != nil {
+		made = options.Wrap(made)
+	}
+	return made, nil
 }
 
 // addProbes makes /healthz answer while the process does, and /readyz once the caches are filled.
 func addProbes(mgr manager.Manager) error {
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return fmt.Errorf("probe: %w", err)
-	}
 	synced := func(request *http.Request) error {
 		const patience = time.Second
 		ctx, cancel := context.WithTimeout(request.Context(), patience)
@@ -235,8 +217,8 @@ func addProbes(mgr manager.Manager) error {
 		}
 		return nil
 	}
-	if err := mgr.AddReadyzCheck("caches", synced); err != nil {
-		return fmt.Errorf("probe: %w", err)
+	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", synced)); err != nil {
+		return fmt.Errorf("probes: %w", err)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -72,14 +73,10 @@ func (w *Webhook) setup(mgr manager.Manager, direct client.Client, options Optio
 		c.GetCertificate = keeper.Certificate
 	}}})
 	server.Register(binding.Path, &admission.Webhook{Handler: &binding.Admitter{Reader: mgr.GetCache(), VerifierImage: options.VerifierImage}})
-	if err := mgr.Add(server); err != nil {
-		return fmt.Errorf("server of the webhook: %w", err)
-	}
-	if err := mgr.AddReadyzCheck("certificates", func(*http.Request) error { return keeper.Ready() }); err != nil {
-		return fmt.Errorf("probe: %w", err)
-	}
-	if err := mgr.AddReadyzCheck("webhook", server.StartedChecker()); err != nil {
-		return fmt.Errorf("probe: %w", err)
+	certified := func(*http.Request) error { return keeper.Ready() }
+	err := errors.Join(mgr.Add(server), mgr.AddReadyzCheck("certificates", certified), mgr.AddReadyzCheck("webhook", server.StartedChecker()))
+	if err != nil {
+		return fmt.Errorf("server of the webhook and its probes: %w", err)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package placement
 
 import (
 	"errors"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -11,36 +10,29 @@ import (
 )
 
 // answers remembers why placements could not be placed, so that one change of the cluster costs each waiting placement
-// one question to the planner, and not one for each placement that waits behind it. The zero value is ready.
+// one question to the planner, and not one for each placement that waits behind it. The zero value is ready. It is not for
+// concurrent use: placements are reconciled one at a time.
 type answers struct {
-	mu   sync.Mutex
 	seen map[types.NamespacedName]answer
 }
 
 // question is all that a planner's answer depends on.
 type question struct {
-	placement   *v1alpha1.ModelPlacement
-	model       *resolved
-	fingerprint string
+	placement  types.NamespacedName
+	uid        types.UID
+	generation int64
+	// model is the version of the object that the model is from, fingerprint of the cluster.
+	model, fingerprint string
 }
 
 type answer struct {
-	uid         types.UID
-	generation  int64
-	model       string
-	fingerprint string
-	refusal     error
+	question
+	refusal error
 }
 
 // ask returns the refusal that is remembered for a question, or computes the answer and remembers it if it is a refusal.
 func (a *answers) ask(q question, compute func() (*v1alpha1.ShardingPlanSpec, error)) (*v1alpha1.ShardingPlanSpec, error) {
-	key := types.NamespacedName{Namespace: q.placement.Namespace, Name: q.placement.Name}
-	current := answer{uid: q.placement.UID, generation: q.placement.Generation, model: q.model.version, fingerprint: q.fingerprint}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	known, found := a.seen[key]
-	current.refusal = known.refusal
-	if found && known == current {
+	if known, found := a.seen[q.placement]; found && known.question == q {
 		return nil, known.refusal
 	}
 	spec, err := compute()
@@ -49,14 +41,9 @@ func (a *answers) ask(q question, compute func() (*v1alpha1.ShardingPlanSpec, er
 		if a.seen == nil {
 			a.seen = map[types.NamespacedName]answer{}
 		}
-		current.refusal = err
-		a.seen[key] = current
+		a.seen[q.placement] = answer{q, err}
 	}
 	return spec, err
 }
 
-func (a *answers) forget(key types.NamespacedName) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.seen, key)
-}
+func (a *answers) forget(key types.NamespacedName) { delete(a.seen, key) }

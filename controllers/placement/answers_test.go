@@ -4,7 +4,6 @@ import (
 	"errors"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -15,20 +14,16 @@ import (
 func TestARefusalIsRememberedUntilSomethingChanges(t *testing.T) {
 	full := &plan.Unplaceable{Reason: "TooFewDevices"}
 	base := func() question {
-		return question{
-			placement:   &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Name: "llm", UID: "1", Generation: 1}},
-			model:       &resolved{version: "1"},
-			fingerprint: "f",
-		}
+		return question{placement: types.NamespacedName{Name: "llm"}, uid: "1", generation: 1, model: "1", fingerprint: "f"}
 	}
 	for name, c := range map[string]struct {
 		change func(*question)
 		asks   int
 	}{
 		"nothing":    {func(*question) {}, 1},
-		"the uid":    {func(q *question) { q.placement.UID = "2" }, 2},
-		"the spec":   {func(q *question) { q.placement.Generation = 2 }, 2},
-		"the model":  {func(q *question) { q.model.version = "2" }, 2},
+		"the uid":    {func(q *question) { q.uid = "2" }, 2},
+		"the spec":   {func(q *question) { q.generation = 2 }, 2},
+		"the model":  {func(q *question) { q.model = "2" }, 2},
 		"the world":  {func(q *question) { q.fingerprint = "g" }, 2},
 		"a neighbor": {func(q *question) { q.placement.Name = "other" }, 2},
 	} {
@@ -49,7 +44,7 @@ func TestARefusalIsRememberedUntilSomethingChanges(t *testing.T) {
 }
 
 func TestOnlyRefusalsAreRemembered(t *testing.T) {
-	q := question{placement: &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Name: "llm"}}, model: &resolved{}}
+	q := question{placement: types.NamespacedName{Name: "llm"}}
 	var memory answers
 	for name, failure := range map[string]error{"a plan": nil, "an invalid request": &shape.InvalidRequest{}, "a refusal that is forgotten": &plan.Unplaceable{}} {
 		asked := 0

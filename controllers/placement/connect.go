@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	applymeta "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -28,7 +28,7 @@ func (r *Reconciler) connect(ctx context.Context, p *pass) error {
 	if err != nil {
 		return fmt.Errorf("nodes of plan %s: %w", p.plan.Name, err)
 	}
-	spec, err := r.Mesher(p.plan.Name, &p.plan.Spec, hosts)
+	spec, err := ranks.FromPlan(p.plan.Name, &p.plan.Spec, hosts)
 	if err != nil {
 		p.report.unmeshed("MeshFailed", err.Error())
 		return nil
@@ -38,12 +38,13 @@ func (r *Reconciler) connect(ctx context.Context, p *pass) error {
 	if err != nil || current == nil {
 		return err
 	}
-	if current.UID == "" || !equality.Semantic.DeepEqual(current.Spec, *spec) || current.Labels[v1alpha1.LabelRevision] != fmt.Sprint(p.plan.Spec.Revision) {
-		if err := r.applyMesh(ctx, p, spec); err != nil {
+	changed := current.UID == "" || !equality.Semantic.DeepEqual(current.Spec, *spec) || current.Labels[v1alpha1.LabelRevision] != fmt.Sprint(p.plan.Spec.Revision)
+	current.Spec = *spec
+	if changed {
+		if err := r.applyMesh(ctx, p, current); err != nil {
 			return err
 		}
 	}
-	current.Spec = *spec
 	p.mesh, p.lost = current, withRanks(p.lost, spec.Members)
 	slowest, err := ranks.SlowestLinks(spec, hosts)
 	if err != nil {
@@ -72,21 +73,19 @@ func (r *Reconciler) currentMesh(ctx context.Context, p *pass) (*v1alpha1.Device
 	}
 }
 
-func (r *Reconciler) applyMesh(ctx context.Context, p *pass, spec *v1alpha1.DeviceMeshSpec) error {
-	var patch apply.DeviceMeshSpecApplyConfiguration
-	if err := applied.Configure(spec, &patch); err != nil {
+// applyMesh writes a mesh, and notes the UID that a new one got.
+func (r *Reconciler) applyMesh(ctx context.Context, p *pass, mesh *v1alpha1.DeviceMesh) error {
+	wanted := v1alpha1.DeviceMesh{Spec: mesh.Spec, ObjectMeta: metav1.ObjectMeta{
+		Labels: plan.Labels(p.placement, p.plan.Spec.Revision), OwnerReferences: []metav1.OwnerReference{*ownerReference(p.placement)},
+	}}
+	patch := apply.DeviceMesh(mesh.Name, mesh.Namespace)
+	if err := applied.Configure(wanted, patch); err != nil {
 		return err
 	}
-	owner := ownerReference(p.placement)
-	mesh := apply.DeviceMesh(p.placement.Name, p.placement.Namespace).
-		WithLabels(plan.Labels(p.placement, p.plan.Spec.Revision)).
-		WithOwnerReferences(applymeta.OwnerReference().
-			WithAPIVersion(owner.APIVersion).WithKind(owner.Kind).WithName(owner.Name).WithUID(owner.UID).
-			WithController(true).WithBlockOwnerDeletion(true)).
-		WithSpec(&patch)
-	if err := r.Client.Apply(ctx, mesh, client.FieldOwner(v1alpha1.OperatorFieldManager)); err != nil {
-		return fmt.Errorf("apply mesh %s: %w", p.placement.Name, err)
+	if err := r.Client.Apply(ctx, patch, client.FieldOwner(v1alpha1.OperatorFieldManager)); err != nil {
+		return fmt.Errorf("apply mesh %s: %w", mesh.Name, err)
 	}
+	mesh.UID = ptr.Deref(patch.UID, "")
 	return nil
 }
 

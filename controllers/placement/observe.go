@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -58,9 +59,4 @@ func (r *Reconciler) release(ctx context.Context, p *pass) error {
 	return errStop
 }
 
-func replicas(placement *v1alpha1.ModelPlacement) int32 {
-	if placement.Spec.Replicas == nil {
-		return 1
-	}
-	return *placement.Spec.Replicas
-}
+func replicas(placement *v1alpha1.ModelPlacement) int32 { return ptr.Deref(placement.Spec.Replicas, 1) }

@@ -28,31 +28,17 @@ func compare(a, b ranked) int {
 	)
 }
 
-// priorities gives placements their priority.
-type priorities struct {
-	byName map[string]int32
-	// standard is the priority of a placement that names no class.
-	standard int32
-}
-
-func prioritiesOf(classes []schedulingv1.PriorityClass) priorities {
-	p := priorities{byName: make(map[string]int32, len(classes))}
+// priorityOf returns the priority of a placement, which without a class of its own is the cluster's default class's. A class that
+// does not exist counts as 0, as it does for no pod: pods with it are refused, so that nobody is hurt by the placement's being
+// served late.
+func priorityOf(placement *v1alpha1.ModelPlacement, classes []schedulingv1.PriorityClass) int32 {
+	wanted := placement.Spec.PriorityClassName
 	for i := range classes {
-		p.byName[classes[i].Name] = classes[i].Value
-		if classes[i].GlobalDefault {
-			p.standard = classes[i].Value
+		if wanted == "" && classes[i].GlobalDefault || wanted == classes[i].Name {
+			return classes[i].Value
 		}
 	}
-	return p
-}
-
-// of returns the priority of a placement. A class that does not exist counts as 0, as it does for no pod: pods with it
-// are refused, so that nobody is hurt by the placement's being served late.
-func (p priorities) of(placement *v1alpha1.ModelPlacement) int32 {
-	if placement.Spec.PriorityClassName == "" {
-		return p.standard
-	}
-	return p.byName[placement.Spec.PriorityClassName]
+	return 0
 }
 
 // upTo returns the placements that want devices and are served no later than the one given, which comes last.
@@ -65,11 +51,10 @@ func (r *Reconciler) upTo(ctx context.Context, last *v1alpha1.ModelPlacement) ([
 	if err := r.Client.List(ctx, &placements); err != nil {
 		return nil, fmt.Errorf("list placements: %w", err)
 	}
-	priorities := prioritiesOf(classes.Items)
-	self := ranked{last, priorities.of(last)}
+	self := ranked{last, priorityOf(last, classes.Items)}
 	var before []ranked
 	for i := range placements.Items {
-		other := ranked{&placements.Items[i], priorities.of(&placements.Items[i])}
+		other := ranked{&placements.Items[i], priorityOf(&placements.Items[i], classes.Items)}
 		if other.placement.UID != last.UID && wants(other.placement) && compare(other, self) < 0 {
 			before = append(before, other)
 		}

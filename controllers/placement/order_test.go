@@ -36,13 +36,13 @@ func TestOrderIsPriorityThenAgeThenName(t *testing.T) {
 }
 
 func TestPriorityOfAClass(t *testing.T) {
-	p := prioritiesOf([]schedulingv1.PriorityClass{
+	classes := []schedulingv1.PriorityClass{
 		{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000},
 		{ObjectMeta: metav1.ObjectMeta{Name: "standard"}, Value: 10, GlobalDefault: true},
-	})
+	}
 	for class, want := range map[string]int32{"high": 1000, "": 10, "missing": 0} {
 		placement := &v1alpha1.ModelPlacement{Spec: v1alpha1.ModelPlacementSpec{PriorityClassName: class}}
-		if got := p.of(placement); got != want {
+		if got := priorityOf(placement, classes); got != want {
 			t.Errorf("class %q: %d, want %d", class, got, want)
 		}
 	}

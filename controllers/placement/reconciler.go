@@ -17,7 +17,17 @@ import (
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
+
+// Planner makes a plan, or says why there is none by *plan.Unplaceable or *plan.InvalidRequest. It must be pure: equal
+// arguments give equal answers, and answers are remembered.
+type Planner func(*fleet.Cluster, shape.Request) (*v1alpha1.ShardingPlanSpec, error)
+
+// DefaultPlanner is plan.Plan. Its type is written out so that the signature is checked here.
+var DefaultPlanner Planner = plan.Plan
 
 // Reconciler reconciles ModelPlacements, one at a time: the order in which placements get devices is part of its promise.
 type Reconciler struct {
@@ -27,9 +37,8 @@ type Reconciler struct {
 	Reader client.Reader
 	// Ledger is the fence of reservations.
 	Ledger *ledger.Ledger
-	// Planner makes plans, and Mesher gives their devices ranks.
+	// Planner makes plans.
 	Planner Planner
-	Mesher  Mesher
 	// Index says what plans are computed from.
 	Index *snapshot.Index
 	// Events takes the events of placements.

@@ -10,18 +10,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
-const (
-	metaTrue  = metav1.ConditionTrue
-	metaFalse = metav1.ConditionFalse
-)
-
-// Reasons of the conditions when all is well.
-const (
-	reasonPlanned  = "Planned"
-	reasonMeshed   = "Meshed"
-	reasonPlaced   = "Placed"
-	reasonDegraded = "DevicesLost"
-)
+// reasonLost is why a placement is not ready some of whose devices are lost.
+const reasonLost = "DevicesLost"
 
 // maxMessage bounds what planners and models say; the API takes 32768 characters in a condition, people take fewer.
 const maxMessage = 2048
@@ -36,12 +26,12 @@ type report struct {
 
 // refuse says why there is no new plan.
 func (r *report) refuse(reason, message string) {
-	r.plan = condition(v1alpha1.ConditionPlanned, metaFalse, reason, message)
+	r.plan = condition(v1alpha1.ConditionPlanned, metav1.ConditionFalse, reason, message)
 }
 
 // unmeshed says why the plan in force has no mesh.
 func (r *report) unmeshed(reason, message string) {
-	r.mesh = condition(v1alpha1.ConditionMeshed, metaFalse, reason, message)
+	r.mesh = condition(v1alpha1.ConditionMeshed, metav1.ConditionFalse, reason, message)
 }
 
 func (r *report) invalid(reason, message string) {

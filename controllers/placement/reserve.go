@@ -2,21 +2,19 @@ package placement
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
-	"github.com/rankwright/rankwright/pkg/plan"
-	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // maxTurns bounds how many other placements are served within one reconciliation.
 const maxTurns = 256
 
-// reserve brings a plan into force where one is needed. Placements that are served before this one get their turn first,
+// reserve brings a plan into force where one is needed, or reports why there is no new plan; the old one then stays in
+// force. Placements that are served before this one get their turn first,
 // so that the outcome does not hang on the order of events.
 func (r *Reconciler) reserve(ctx context.Context, p *pass) error {
 	if p.resolved == nil || needOf(p.placement, p.plan, p.lost, p.resolved) == needNothing {
@@ -35,17 +33,25 @@ func (r *Reconciler) reserve(ctx context.Context, p *pass) error {
 			p.plan, p.lost = made, nil
 			return nil
 		}
-		if t.refusal == nil {
-			p.keep(t.inForce)
+		p.keep(t.inForce)
+		switch {
+		case t.invalid != nil:
+			p.report.invalid("InvalidSpec", t.invalid.Error())
 			return nil
+		case t.unplaceable == nil:
+			return nil
+		case t.leftovers:
+			// Plans that were never brought into force may be what stands in the way.
+			removed, err := r.Ledger.Reclaim(ctx)
+			if err != nil {
+				return err
+			}
+			if removed > 0 {
+				continue
+			}
 		}
-		reclaimed, err := r.reclaim(ctx, &t)
-		if err != nil {
-			return err
-		}
-		if !reclaimed {
-			return r.refuse(p, &t)
-		}
+		p.report.unplaceable(t.unplaceable, t.priority)
+		return nil
 	}
 	return fmt.Errorf("placements that are served before this one took %d turns in a row: %w", maxTurns, ledger.ErrConflict)
 }
@@ -56,33 +62,6 @@ func (p *pass) keep(inForce *v1alpha1.ShardingPlan) {
 		p.lost = nil
 	}
 	p.plan = inForce
-}
-
-// reclaim removes plans that were never brought into force where they may be what stands in the way.
-func (r *Reconciler) reclaim(ctx context.Context, t *turn) (bool, error) {
-	var unplaceable *plan.Unplaceable
-	if !t.leftovers || !errors.As(t.refusal, &unplaceable) {
-		return false, nil
-	}
-	removed, err := r.Ledger.Reclaim(ctx)
-	return removed > 0, err
-}
-
-// refuse reports why there is no new plan; the old one stays in force.
-func (r *Reconciler) refuse(p *pass, t *turn) error {
-	p.keep(t.inForce)
-	var unplaceable *plan.Unplaceable
-	var invalid *shape.InvalidRequest
-	switch {
-	case errors.As(t.refusal, &unplaceable):
-		p.report.unplaceable(unplaceable, t.priority)
-		return nil
-	case errors.As(t.refusal, &invalid):
-		p.report.invalid("InvalidSpec", invalid.Error())
-		return nil
-	default:
-		return t.refusal
-	}
 }
 
 // inForceOf returns the active plans of a placement in order of their revisions.

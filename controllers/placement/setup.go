@@ -54,7 +54,9 @@ func (r *Reconciler) concernedByNode(ctx context.Context, node client.Object) []
 		ctrl.LoggerFrom(ctx).Error(err, "list plans of node", "node", node.GetName())
 	}
 	for i := range plans.Items {
-		requests = append(requests, requestFor(plans.Items[i].Namespace, plans.Items[i].Spec.Placement.Name))
+		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{
+			Namespace: plans.Items[i].Namespace, Name: plans.Items[i].Spec.Placement.Name,
+		}})
 	}
 	return requests
 }
@@ -79,14 +81,10 @@ func (r *Reconciler) placementsWhere(ctx context.Context, holds func(*v1alpha1.M
 	var requests []reconcile.Request
 	for i := range placements.Items {
 		if holds(&placements.Items[i]) {
-			requests = append(requests, requestFor(placements.Items[i].Namespace, placements.Items[i].Name))
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&placements.Items[i])})
 		}
 	}
 	return requests
-}
-
-func requestFor(namespace, name string) reconcile.Request {
-	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
 func onlyDeletion() predicate.Predicate {

@@ -3,10 +3,12 @@ package placement
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -58,10 +60,18 @@ func statusOf(p *pass, now time.Time) v1alpha1.ModelPlacementStatus {
 	if p.mesh != nil {
 		next.Mesh = p.mesh.Name
 	}
-	planned, reserved, meshed := plannedCondition(p), reservedCondition(p), meshedCondition(p)
-	ready := readyCondition(p, planned, reserved, meshed)
+	stages := []*metav1.Condition{plannedCondition(p), reservedCondition(p), meshedCondition(p)}
+	ready := readyCondition(p, stages)
 	next.Phase = phaseOf(p, ready)
-	next.Conditions = mergeConditions(p.placement.Status.Conditions, p.placement.Generation, now, *planned, *reserved, *meshed, *ready)
+	all := append(stages, ready)
+	next.Conditions = slices.DeleteFunc(slices.Clone(p.placement.Status.Conditions), func(said metav1.Condition) bool {
+		return !slices.ContainsFunc(all, func(c *metav1.Condition) bool { return c.Type == said.Type })
+	})
+	for _, c := range all {
+		// A condition whose status did not change keeps its time.
+		c.ObservedGeneration, c.LastTransitionTime = p.placement.Generation, metav1.NewTime(now).Rfc3339Copy()
+		meta.SetStatusCondition(&next.Conditions, *c)
+	}
 	return next
 }
 
@@ -74,10 +84,10 @@ func plannedCondition(p *pass) *metav1.Condition {
 	case p.report.plan != nil:
 		return p.report.plan
 	case p.plan == nil:
-		return condition(v1alpha1.ConditionPlanned, metaFalse, "Pending", "No plan was made yet.")
+		return condition(v1alpha1.ConditionPlanned, metav1.ConditionFalse, "Pending", "No plan was made yet.")
 	default:
 		t := &p.plan.Spec.Totals
-		return condition(v1alpha1.ConditionPlanned, metaTrue, reasonPlanned,
+		return condition(v1alpha1.ConditionPlanned, metav1.ConditionTrue, "Planned",
 			fmt.Sprintf("%s: %s on %s of %s.", p.plan.Spec.Strategy.Summary, t.Memory,
 				words.Counted(t.Devices, "device"), words.Counted(t.Nodes, "node")))
 	}
@@ -85,9 +95,9 @@ func plannedCondition(p *pass) *metav1.Condition {
 
 func reservedCondition(p *pass) *metav1.Condition {
 	if p.plan == nil {
-		return condition(v1alpha1.ConditionReserved, metaFalse, "NoPlan", "No plan is in force, so no device is reserved.")
+		return condition(v1alpha1.ConditionReserved, metav1.ConditionFalse, "NoPlan", "No plan is in force, so no device is reserved.")
 	}
-	return condition(v1alpha1.ConditionReserved, metaTrue, "Committed",
+	return condition(v1alpha1.ConditionReserved, metav1.ConditionTrue, "Committed",
 		fmt.Sprintf("Plan %s holds %s.", p.plan.Name, words.Counted(p.plan.Spec.Totals.Devices, "device")))
 }
 
@@ -96,15 +106,15 @@ func meshedCondition(p *pass) *metav1.Condition {
 	case p.report.mesh != nil:
 		return p.report.mesh
 	case p.mesh == nil:
-		return condition(v1alpha1.ConditionMeshed, metaFalse, "NoPlan", "No plan is in force, so there is no mesh.")
+		return condition(v1alpha1.ConditionMeshed, metav1.ConditionFalse, "NoPlan", "No plan is in force, so there is no mesh.")
 	default:
-		return condition(v1alpha1.ConditionMeshed, metaTrue, reasonMeshed,
+		return condition(v1alpha1.ConditionMeshed, metav1.ConditionTrue, "Meshed",
 			fmt.Sprintf("Mesh %s has %s.", p.mesh.Name, mesh.CopiesText(&p.mesh.Spec)))
 	}
 }
 
 // readyCondition is true when nothing is lost and every stage is done; else it says what the first obstacle says.
-func readyCondition(p *pass, stages ...*metav1.Condition) *metav1.Condition {
+func readyCondition(p *pass, stages []*metav1.Condition) *metav1.Condition {
 	if len(p.lost) > 0 && p.plan != nil {
 		text := describeLost(p.lost)
 		if p.report.plan != nil {
@@ -112,21 +122,21 @@ func readyCondition(p *pass, stages ...*metav1.Condition) *metav1.Condition {
 		} else if p.placement.Spec.OnFailure == v1alpha1.FailureHold {
 			text += " spec.onFailure is Hold: repair them, or set AnyShape or SameShape to plan anew."
 		}
-		return condition(v1alpha1.ConditionReady, metaFalse, reasonDegraded, text)
+		return condition(v1alpha1.ConditionReady, metav1.ConditionFalse, reasonLost, text)
 	}
 	for _, stage := range stages {
-		if stage.Status != metaTrue {
-			return condition(v1alpha1.ConditionReady, metaFalse, stage.Reason, stage.Message)
+		if stage.Status != metav1.ConditionTrue {
+			return condition(v1alpha1.ConditionReady, metav1.ConditionFalse, stage.Reason, stage.Message)
 		}
 	}
-	return condition(v1alpha1.ConditionReady, metaTrue, reasonPlaced, "Planned, reserved and meshed.")
+	return condition(v1alpha1.ConditionReady, metav1.ConditionTrue, "Placed", "Planned, reserved and meshed.")
 }
 
 func phaseOf(p *pass, ready *metav1.Condition) v1alpha1.PlacementPhase {
 	switch {
-	case ready.Status == metaTrue:
+	case ready.Status == metav1.ConditionTrue:
 		return v1alpha1.PhaseReady
-	case ready.Reason == reasonDegraded:
+	case ready.Reason == reasonLost:
 		return v1alpha1.PhaseDegraded
 	case p.report.phase != "":
 		return p.report.phase

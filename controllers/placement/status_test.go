@@ -83,7 +83,7 @@ func TestStatusCountsCopiesOfAllShapes(t *testing.T) {
 }
 
 func TestLongMessagesAreCut(t *testing.T) {
-	c := condition("Planned", metaFalse, "Reason", strings.Repeat("ü", maxMessage))
+	c := condition("Planned", metav1.ConditionFalse, "Reason", strings.Repeat("ü", maxMessage))
 	if len(c.Message) > maxMessage || !strings.HasSuffix(c.Message, "…") || strings.ContainsRune(c.Message, '\ufffd') {
 		t.Errorf("%d bytes, ending in %q", len(c.Message), c.Message[len(c.Message)-6:])
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/pkg/fleet"
@@ -23,8 +25,9 @@ type turn struct {
 	helped bool
 	// inForce is the plan that the placement has already; nil where none is.
 	inForce *v1alpha1.ShardingPlan
-	// refusal is the planner's reason not to make a plan; nil where it made one or no plan is needed.
-	refusal error
+	// unplaceable or invalid is the planner's reason not to make a plan; both are nil where it made one or no plan is needed.
+	unplaceable *plan.Unplaceable
+	invalid     *shape.InvalidRequest
 	// leftovers says that there are plans which nobody brought into force and which hold devices.
 	leftovers bool
 	priority  int32
@@ -81,10 +84,7 @@ func (r *Reconciler) confirm(ctx context.Context, now *fleet.Snapshot, decision 
 func (t *turn) decideSelf(placement *v1alpha1.ModelPlacement, now *fleet.Snapshot, fingerprint string) (*ledger.Decision, error) {
 	decision, inForce, err := t.reconciler.attempt(placement, t.pass.resolved, now, fingerprint)
 	t.inForce = inForce
-	var unplaceable *plan.Unplaceable
-	var invalid *shape.InvalidRequest
-	if errors.As(err, &unplaceable) || errors.As(err, &invalid) {
-		t.refusal = err
+	if errors.As(err, &t.unplaceable) || errors.As(err, &t.invalid) {
 		return nil, nil
 	}
 	return decision, err
@@ -105,9 +105,9 @@ func (r *Reconciler) attempt(placement *v1alpha1.ModelPlacement, model *resolved
 	if why == needNothing {
 		return nil, inForce, nil
 	}
-	question := question{placement: placement, model: model, fingerprint: fingerprint}
+	question := question{client.ObjectKeyFromObject(placement), placement.UID, placement.Generation, model.version, fingerprint}
 	spec, err := r.answers.ask(question, func() (*v1alpha1.ShardingPlanSpec, error) {
-		return r.compute(placement, model, why, inForce, now)
+		return r.compute(shape.Request{Placement: asked(placement, why), Model: model.Model}, own, now)
 	})
 	if err != nil {
 		return nil, inForce, err
@@ -119,17 +119,14 @@ func (r *Reconciler) attempt(placement *v1alpha1.ModelPlacement, model *resolved
 	return &ledger.Decision{Plan: made, Replaces: own}, inForce, nil
 }
 
-// compute asks the planner.
-func (r *Reconciler) compute(placement *v1alpha1.ModelPlacement, model *resolved, why need, inForce *v1alpha1.ShardingPlan, now *fleet.Snapshot) (
-	*v1alpha1.ShardingPlanSpec, error,
-) {
-	request := shape.Request{Placement: asked(placement, why), Model: model.Model}
-	if inForce != nil {
-		request.Previous = &inForce.Spec
+// compute asks the planner for a plan that replaces the active ones of the placement.
+func (r *Reconciler) compute(request shape.Request, own []v1alpha1.ShardingPlan, now *fleet.Snapshot) (*v1alpha1.ShardingPlanSpec, error) {
+	if len(own) > 0 {
+		request.Previous = &own[len(own)-1].Spec
 	}
 	began := r.Now()
 	defer func() { r.Metrics.PlanDuration.Observe(r.Now().Sub(began).Seconds()) }()
-	return r.Planner(now.Cluster(inForceOf(now.Plans, placement)), request)
+	return r.Planner(now.Cluster(own), request)
 }
 
 // hostsOf returns the nodes of a plan as the snapshot has them.

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
@@ -93,24 +94,18 @@ func (x *Index) Confirm(ctx context.Context, s *fleet.Snapshot, names []string) 
 // look reads a host from the API server.
 func (x *Index) look(ctx context.Context, name string, silent bool) (*fleet.Host, error) {
 	node, inventory := &corev1.Node{}, &v1alpha1.AcceleratorInventory{}
-	there, err := x.get(ctx, name, node)
+	there, err := objects.Read(ctx, x.Reader, client.ObjectKey{Name: name}, node)
 	if err != nil {
-		return nil, fmt.Errorf("read node %s: %w", name, err)
+		return nil, err
 	}
 	if !there {
 		node = nil
 	}
-	if there, err = x.get(ctx, name, inventory); err != nil {
-		return nil, fmt.Errorf("read inventory %s: %w", name, err)
+	if there, err = objects.Read(ctx, x.Reader, client.ObjectKey{Name: name}, inventory); err != nil {
+		return nil, err
 	}
 	if !there {
 		inventory = nil
 	}
 	return fleet.NewHost(node, inventory, silent), nil
-}
-
-// get reads an object, and says whether it is there.
-func (x *Index) get(ctx context.Context, name string, into client.Object) (bool, error) {
-	err := x.Reader.Get(ctx, client.ObjectKey{Name: name}, into)
-	return err == nil, client.IgnoreNotFound(err)
 }

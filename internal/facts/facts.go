@@ -42,10 +42,10 @@ func Read(t testing.TB, name string) []byte {
 		return content
 	}
 	packed, err := gzip.NewReader(bytes.NewReader(content))
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
+	if err == nil {
+		content, err = io.ReadAll(packed)
 	}
-	if content, err = io.ReadAll(packed); err != nil {
+	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 	return content

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -33,10 +34,7 @@ func (i Installation) operator(ctx context.Context) (string, error) {
 	if err := i.Reader.Get(ctx, key, deployment); err != nil {
 		return "", err
 	}
-	wanted, status := int32(1), deployment.Status
-	if deployment.Spec.Replicas != nil {
-		wanted = *deployment.Spec.Replicas
-	}
+	wanted, status := ptr.Deref(deployment.Spec.Replicas, 1), deployment.Status
 	if status.ObservedGeneration < deployment.Generation || status.UpdatedReplicas < wanted || status.AvailableReplicas < wanted {
 		return "", fmt.Errorf("%d of %d replicas are updated, %d available: kubectl describe -n %s deployment %s",
 			status.UpdatedReplicas, wanted, status.AvailableReplicas, i.Namespace, operatorName)
@@ -50,10 +48,11 @@ func (i Installation) leader(ctx context.Context) (string, error) {
 	if err := i.Reader.Get(ctx, client.ObjectKey{Namespace: i.Namespace, Name: operatorName}, lease); err != nil {
 		return "", err
 	}
-	if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" || !fresh(lease, i.Now()) {
+	leader := ptr.Deref(lease.Spec.HolderIdentity, "")
+	if leader == "" || !fresh(lease, i.Now()) {
 		return "", fmt.Errorf("no operator leads: kubectl logs -n %s deployment/%s", i.Namespace, operatorName)
 	}
-	return *lease.Spec.HolderIdentity, nil
+	return leader, nil
 }
 
 // fresh says whether a Lease holds at the time.

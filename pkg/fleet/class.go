@@ -46,28 +46,23 @@ func classOf(d *v1alpha1.Device) Class {
 type table struct {
 	mu      sync.Mutex
 	numbers map[Class]int32
-	classes []Class
+	classes []Class  // by number; one that is there is never written again
 	shared  sync.Map // by a nil pointer to the type of what is kept
-}
-
-// number returns the number of a class, which it adds where it is new, and all classes so far, which are never written again.
-func (t *table) number(class *Class) (int32, []Class) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	at, ok := t.numbers[*class]
-	if !ok {
-		at = int32(len(t.classes))
-		t.numbers[*class], t.classes = at, append(t.classes, *class)
-	}
-	return at, t.classes
 }
 
 // class returns the number of a class, which it adds where it is new.
 func (c *Cluster) class(key *Class) int32 {
-	at, classes := c.table.number(key)
+	t := c.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at, ok := t.numbers[*key]
+	if !ok {
+		at = int32(len(t.classes))
+		t.numbers[*key], t.classes = at, append(t.classes, *key)
+	}
 	if int(at) >= len(c.classes) {
-		c.classes = classes
-		c.counts.grow(len(classes))
+		c.classes = t.classes
+		c.counts.grow(len(c.classes))
 	}
 	return at
 }
@@ -95,9 +90,9 @@ func Shared[T any](c *Cluster) *T {
 // Known reports whether it is known in which formats the class computes.
 func (c *Class) Known() bool { return c.Peak != [len(Formats)]int64{} }
 
-// Rate returns the peak rate in a format in GFLOPS; 0 where the class does not compute the format natively, or where no
+// rate returns the peak rate in a format in GFLOPS; 0 where the class does not compute the format natively, or where no
 // rate is known. MXFP4 and NVFP4 run at the rate of FP4 where that is given, NVFP4 on NVIDIA's devices only.
-func (c *Class) Rate(p v1alpha1.Precision) int64 {
+func (c *Class) rate(p v1alpha1.Precision) int64 {
 	at := slices.Index(Formats[:], p)
 	if at < 0 {
 		return 0
@@ -109,7 +104,7 @@ func (c *Class) Rate(p v1alpha1.Precision) int64 {
 }
 
 // Computes reports whether the class is known to compute a format natively.
-func (c *Class) Computes(p v1alpha1.Precision) bool { return c.Rate(p) > 0 }
+func (c *Class) Computes(p v1alpha1.Precision) bool { return c.rate(p) > 0 }
 
 // Name returns the class's name for people: its product, or vendor and family where the product is not known.
 func (c *Class) Name() string {

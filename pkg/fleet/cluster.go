@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -21,18 +22,16 @@ type Cluster struct {
 	// fabricsOwner is the owner that may change the map of fabrics in place.
 	fabricsOwner *owner
 	counts       counts
-	levels       levels
+	levels       sync.Map // the *Level of each label that was asked for
 	// shift is the number of bits for a device's place on its node in its number.
 	shift uint8
 	// owner marks what this cluster may change in place: what it made since it was last cloned.
-	owner   atomic.Pointer[owner]
-	scratch scratch
-}
-
-// scratch is buffers that are reused between calls.
-type scratch struct {
-	key  []byte
-	runs []Run
+	owner atomic.Pointer[owner]
+	// scratch is buffers that are reused between calls.
+	scratch struct {
+		key  []byte
+		runs []Run
+	}
 }
 
 // NewCluster indexes nodes. No device of a node that is listed twice is used, since the lists may contradict each other.
@@ -88,7 +87,10 @@ func (c *Cluster) Clone() *Cluster {
 		nodes: slices.Clone(c.nodes), classes: c.classes, table: c.table, kinds: slices.Clone(c.kinds), fabrics: c.fabrics,
 		counts: c.counts.clone(), shift: c.shift,
 	}
-	other.levels.copyFrom(&c.levels)
+	c.levels.Range(func(label, level any) bool {
+		other.levels.Store(label, level)
+		return true
+	})
 	other.owner.Store(new(owner))
 	c.owner.Store(new(owner))
 	return other
@@ -98,7 +100,12 @@ func (c *Cluster) Clone() *Cluster {
 func (c *Cluster) put(n *NodeEntry) {
 	at, there := c.place(n.Name)
 	if there {
-		c.levels.changed(c.nodes[at].Labels, n.Labels)
+		c.levels.Range(func(label, _ any) bool {
+			if key, _ := label.(string); c.nodes[at].Labels[key] != n.Labels[key] {
+				c.levels.Delete(key)
+			}
+			return true
+		})
 		c.detach(at)
 		c.nodes[at] = n
 	} else {
@@ -118,7 +125,7 @@ func (c *Cluster) attach(at int32, shared map[fabricKey][]IslandRef) {
 		is, m := &n.Islands[i], IslandRef{at, int32(i)}
 		switch {
 		case is.Fabric == nil:
-			c.joinIfFree(m)
+			c.join(m)
 		case shared == nil:
 			c.addToFabric(m)
 		default:
@@ -134,7 +141,7 @@ func (c *Cluster) detach(at int32) {
 	c.counts.add(n, -1)
 	for i := range n.Islands {
 		if m := (IslandRef{at, int32(i)}); n.Islands[i].Fabric == nil {
-			c.leaveIfFree(m)
+			c.leave(m)
 		} else {
 			c.dropFromFabric(m)
 		}
@@ -143,7 +150,7 @@ func (c *Cluster) detach(at int32) {
 
 // renumber adjusts the index where nodes from first on moved by a number of places.
 func (c *Cluster) renumber(first, by int32) {
-	c.levels.forget()
+	c.levels.Clear()
 	if int(first+by) >= len(c.nodes) && by > 0 || int(first) > len(c.nodes) {
 		return
 	}
@@ -192,11 +199,6 @@ func (c *Cluster) Find(name string, id v1alpha1.DeviceID) (ref int32, found bool
 	if !ok {
 		return 0, false
 	}
-	i, ok := c.nodes[at].find(id)
-	return c.Ref(at, i), ok
-}
-
-func (n *NodeEntry) find(id v1alpha1.DeviceID) (int32, bool) {
-	i, ok := slices.BinarySearchFunc(n.Devices, id, func(d Device, id v1alpha1.DeviceID) int { return cmp.Compare(d.ID, id) })
-	return int32(i), ok
+	i, ok := slices.BinarySearchFunc(c.nodes[at].Devices, id, func(d Device, id v1alpha1.DeviceID) int { return cmp.Compare(d.ID, id) })
+	return c.Ref(at, int32(i)), ok
 }

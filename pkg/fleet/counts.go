@@ -31,15 +31,10 @@ func (c *counts) add(n *NodeEntry, sign int) {
 		} else {
 			c.refused[d.refusal] += sign
 		}
-		if d.counts() {
+		if d.refusal != refusedCPU && d.refusal != refusedMemory {
 			c.listed[d.Class] += sign
 		}
 	}
-}
-
-// Refusals returns how many devices no plan may use for a reason.
-func (c *Cluster) Refusals(why Refusal) int {
-	return c.counts.refused[slices.Index(refusalTexts[:], why)]
 }
 
 // RefusedCounts returns the numbers of devices that no plan may use, by reason.
@@ -59,6 +54,3 @@ func (c *Cluster) FreeCounts() []int { return slices.Clone(c.counts.free) }
 // Listed returns how many devices of a class could ever hold work, free or not. Whoever goes through all classes must
 // leave out those without any, or the answer would depend on what the cluster had before.
 func (c *Cluster) Listed(class int32) int { return c.counts.listed[class] }
-
-// counts says whether the device could ever hold work.
-func (d *Device) counts() bool { return d.refusal != refusedCPU && d.refusal != refusedMemory }

@@ -3,7 +3,8 @@ package fleet
 import (
 	"fmt"
 	"maps"
-	"slices"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -35,7 +36,7 @@ func (c *Cluster) Expand(model IslandRef, more int, levels ...string) *Cluster {
 		for _, level := range levels {
 			switch {
 			case level == "" || added.Labels == nil:
-			case level == hostnameLevel:
+			case level == corev1.LabelHostname:
 				added.Labels[level] = added.Name
 			default:
 				added.Labels[level] = "~"
@@ -52,22 +53,14 @@ func (c *Cluster) Expand(model IslandRef, more int, levels ...string) *Cluster {
 	return larger
 }
 
-// hostnameLevel is the topology level of single nodes.
-const hostnameLevel = "kubernetes.io/hostname"
-
 // Grow returns a clone with further free devices on an island.
 func (c *Cluster) Grow(at IslandRef, more int) *Cluster {
-	larger := c.Clone()
-	own := *c.nodes[at.Node]
-	own.Devices, own.Islands = slices.Clone(own.Devices), slices.Clone(own.Islands)
+	larger, own := c.Clone(), c.nodes[at.Node].copy()
 	class := own.Islands[at.Island].Class
 	for n := range more {
 		id := v1alpha1.DeviceID(fmt.Sprintf("~%04d", n))
 		own.Devices = append(own.Devices, Device{ID: id, Class: class, Island: at.Island, FreeBytes: c.classes[class].TotalBytes})
 	}
-	own.prepare()
-	larger.detach(at.Node)
-	larger.nodes[at.Node] = &own
-	larger.attach(at.Node, nil)
+	larger.replace(at.Node, own)
 	return larger
 }

@@ -57,29 +57,27 @@ func (c *Cluster) Fabrics() []*Fabric {
 
 // addToFabric adds a node's island to its fabric. A second member turns an island of one node into a fabric.
 func (c *Cluster) addToFabric(m IslandRef) {
-	is := &c.nodes[m.Node].Islands[m.Island]
-	key := fabricKey{*is.Fabric, is.Class}
-	var members []IslandRef
-	if old := c.fabrics[key]; old != nil {
-		members = old.Members
-		if !old.spans() {
-			c.leaveIfFree(members[0])
-		}
-	}
-	at, _ := slices.BinarySearchFunc(members, m, IslandRef.Compare)
-	c.setFabric(key, slices.Insert(slices.Clone(members), at, m))
+	c.editFabric(m, func(members []IslandRef, at int) []IslandRef { return slices.Insert(members, at, m) })
 }
 
 // dropFromFabric takes a node's island from its fabric.
 func (c *Cluster) dropFromFabric(m IslandRef) {
-	is := &c.nodes[m.Node].Islands[m.Island]
+	c.editFabric(m, func(members []IslandRef, at int) []IslandRef { return slices.Delete(members, at, at+1) })
+}
+
+// editFabric gives the fabric of an island other members; the island's place among them is at.
+func (c *Cluster) editFabric(m IslandRef, edit func(members []IslandRef, at int) []IslandRef) {
+	is := c.Island(m)
 	key := fabricKey{*is.Fabric, is.Class}
-	old := c.fabrics[key]
-	if !old.spans() {
-		c.leaveIfFree(m)
+	var members []IslandRef
+	if old := c.fabrics[key]; old != nil {
+		members = slices.Clone(old.Members)
+		if !old.spans() {
+			c.leave(members[0])
+		}
 	}
-	at, _ := slices.BinarySearchFunc(old.Members, m, IslandRef.Compare)
-	c.setFabric(key, slices.Delete(slices.Clone(old.Members), at, at+1))
+	at, _ := slices.BinarySearchFunc(members, m, IslandRef.Compare)
+	c.setFabric(key, edit(members, at))
 }
 
 // setFabric replaces the members of a fabric; a fabric without members is removed.
@@ -95,7 +93,7 @@ func (c *Cluster) setFabric(key fabricKey, members []IslandRef) {
 		c.fill(made)
 		return
 	}
-	c.joinIfFree(members[0])
+	c.join(members[0])
 }
 
 // fill computes the fields of a fabric of several members.
@@ -147,17 +145,5 @@ func (c *Cluster) renumberFabrics(first, by int32) {
 		moved := *old
 		moved.Members = moveMembers(slices.Clone(old.Members), first, by)
 		c.fabrics[key] = &moved
-	}
-}
-
-func (c *Cluster) joinIfFree(m IslandRef) {
-	if n := c.nodes[m.Node]; len(n.Islands[m.Island].Free) > 0 {
-		c.join(n, m)
-	}
-}
-
-func (c *Cluster) leaveIfFree(m IslandRef) {
-	if n := c.nodes[m.Node]; len(n.Islands[m.Island].Free) > 0 {
-		c.leave(n, m)
 	}
 }

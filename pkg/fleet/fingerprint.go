@@ -5,10 +5,7 @@ import (
 	"encoding/hex"
 	"maps"
 	"slices"
-
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/rankwright/rankwright/api/v1alpha1"
+	"strings"
 )
 
 // Fingerprint returns a text that is equal for two snapshots from which the planner gives the same answers: of equal
@@ -18,22 +15,30 @@ func (s *Snapshot) Fingerprint() string {
 	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
 		sum.Write(s.hosts[name].digest[:])
 	}
-	lines := make([]string, 0, len(s.Plans)+len(s.Pods))
-	for i := range s.Plans {
-		// The spec of a plan never changes.
-		lines = append(lines, "plan "+string(s.Plans[i].UID))
-	}
-	for i := range s.Pods {
-		lines = append(lines, podLine(&s.Pods[i]))
-	}
-	slices.Sort(lines)
-	for _, line := range lines {
-		sum.Write([]byte(line + "\n"))
+	for _, node := range slices.Sorted(maps.Keys(s.claimants)) {
+		sum.Write([]byte("node " + node + "\n" + s.claimants[node] + "\n"))
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// podLine returns what the planner sees of a pod.
-func podLine(pod *corev1.Pod) string {
-	return "pod " + string(pod.UID) + " " + pod.Namespace + "/" + pod.Name + " " + pod.Spec.NodeName + " " + pod.Labels[v1alpha1.LabelPlan]
+// describeClaims returns, by node, the plans and pods that may hold devices, as a text that can be compared.
+func (s *Snapshot) describeClaims() map[string]string {
+	all := make(map[string]string, len(s.claims))
+	for node, on := range s.claims {
+		who := make([]string, 0, len(on.plans)+len(on.pods))
+		for _, at := range on.plans {
+			who = append(who, "plan "+string(s.Plans[at].UID)) // the spec of a plan never changes
+		}
+		for _, at := range on.pods {
+			pod := &s.Pods[at]
+			line := "pod " + string(pod.UID) + " " + pod.Namespace + "/" + pod.Name
+			if p := s.planOf(pod); p != nil {
+				line += " of " + string(p.UID)
+			}
+			who = append(who, line)
+		}
+		slices.Sort(who)
+		all[node] = strings.Join(who, "\n")
+	}
+	return all
 }

@@ -43,9 +43,8 @@ const rebuildShare = 4
 // content where they have none. The snapshot keeps the lists of plans and pods, and nothing else of the state.
 func (f *Follower) Follow(now State) *Snapshot {
 	s := snapshotOf(f.follow(&now), &now)
-	claimed := s.claimants()
-	changed := f.changed(s.hosts, claimed)
-	f.hosts, f.claimed = s.hosts, claimed
+	changed := f.changed(s.hosts, s.claimants)
+	f.hosts, f.claimed = s.hosts, s.claimants
 	if f.cluster == nil || len(changed) > len(s.hosts)/rebuildShare {
 		f.cluster = NewCluster(s.nodes(nil))
 	} else {
@@ -84,7 +83,7 @@ func (f *Follower) follow(now *State) map[string]*Host {
 func (f *Follower) changed(hosts map[string]*Host, claimed map[string]string) map[string]bool {
 	changed := map[string]bool{}
 	for name, h := range hosts {
-		if old := f.hosts[name]; old != h && (old == nil || !old.Same(h)) || f.claimed[name] != claimed[name] {
+		if old := f.hosts[name]; old == nil || !old.Same(h) || f.claimed[name] != claimed[name] {
 			changed[name] = true
 		}
 	}

@@ -3,7 +3,6 @@ package fleet
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -36,13 +35,12 @@ func NewHost(node *corev1.Node, inventory *v1alpha1.AcceleratorInventory, silent
 		h.NodeFacts, h.Exists, h.nodeVersion = FactsOf(node), true, node.ResourceVersion
 		h.Closed = h.Closed || silent
 	}
+	h.seal()
 	return h
 }
 
 // Same reports whether a plan would see no difference between two states of a host.
-func (h *Host) Same(other *Host) bool {
-	return h.Exists == other.Exists && same(h.Inventory, other.Inventory) && reflect.DeepEqual(h.NodeFacts, other.NodeFacts)
-}
+func (h *Host) Same(other *Host) bool { return h.digest == other.digest }
 
 // next returns the host as it is now: the same object where nothing of it was written since.
 func (h *Host) next(node *corev1.Node, inventory *v1alpha1.AcceleratorInventory, silent bool) *Host {
@@ -59,13 +57,7 @@ func (h *Host) next(node *corev1.Node, inventory *v1alpha1.AcceleratorInventory,
 		own := *inventory
 		inventory = &own
 	}
-	made := NewHost(node, inventory, silent)
-	if h != nil && h.Same(made) {
-		made.digest = h.digest
-	} else {
-		made.seal()
-	}
-	return made
+	return NewHost(node, inventory, silent)
 }
 
 // is says whether the host was made from the same versions of these objects.
@@ -89,17 +81,22 @@ func same(a, b *v1alpha1.AcceleratorInventory) bool {
 // without a Node has nowhere to run.
 func (h *Host) plannable() bool { return h.Exists && h.Inventory != nil }
 
-// seal computes the digest.
+// seal computes the digest. An inventory counts by its version, or by its content where it has none.
 func (h *Host) seal() {
 	facts := struct {
 		NodeFacts
 		Exists    bool
 		Inventory string
+		Content   *v1alpha1.AcceleratorInventory
 	}{NodeFacts: h.NodeFacts, Exists: h.Exists}
-	if h.Inventory != nil {
-		facts.Inventory = string(h.Inventory.UID) + "/" + h.Inventory.ResourceVersion
+	switch i := h.Inventory; {
+	case i == nil:
+	case i.ResourceVersion == "":
+		facts.Content = i
+	default:
+		facts.Inventory = string(i.UID) + "/" + i.ResourceVersion
 	}
-	// Maps are encoded in order of their keys; strings and booleans always encode.
+	// Maps are encoded in order of their keys; nothing in it fails to encode.
 	text, _ := json.Marshal(facts)
 	h.digest = sha256.Sum256(text)
 }

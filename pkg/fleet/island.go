@@ -3,6 +3,7 @@ package fleet
 import (
 	"encoding/binary"
 	"math"
+	"strconv"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -38,19 +39,12 @@ type Wires struct {
 	Source int64
 }
 
-// islandFacts are the inputs from which the islands of a node are made.
-type islandFacts struct {
-	domains []v1alpha1.LinkDomain
-	network int64
-	source  int64
-}
-
 // island returns the number of the island of a class in a link domain, and adds the island where it is new. Link domains
-// of one fabric count as one.
-func (n *NodeEntry) island(class, domain int32, facts *islandFacts) int32 {
+// of one fabric count as one. All islands of the node have the given wires to the outside.
+func (n *NodeEntry) island(class, domain int32, domains []v1alpha1.LinkDomain, outside Wires) int32 {
 	var fabric *v1alpha1.Fabric
 	if domain >= 0 {
-		fabric = facts.domains[domain].Fabric
+		fabric = domains[domain].Fabric
 	}
 	for i := range n.Islands {
 		is := &n.Islands[i]
@@ -58,9 +52,9 @@ func (n *NodeEntry) island(class, domain int32, facts *islandFacts) int32 {
 			return int32(i)
 		}
 	}
-	made := Island{Class: class, domain: domain, Wires: Wires{Network: facts.network, Source: facts.source}}
+	made := Island{Class: class, domain: domain, Wires: outside}
 	if domain >= 0 {
-		made.Wires.join(&facts.domains[domain])
+		made.Wires.join(&domains[domain])
 	}
 	if fabric != nil {
 		own := *fabric
@@ -101,18 +95,15 @@ func (w *Wires) narrow(other *Wires) {
 // rateOf converts a number of units into bytes per second, bounded.
 func rateOf(n, unit int64) int64 { return min(max(n, 0), maxBytes/unit) * unit }
 
-func factsOf(status *v1alpha1.AcceleratorInventoryStatus) islandFacts {
+// wiresToOutside returns the wires by which the devices of a node reach other nodes and their weights.
+func wiresToOutside(status *v1alpha1.AcceleratorInventoryStatus) Wires {
 	source := max(storageRate(status.Storage), networkRate(status.NICs))
-	return islandFacts{domains: status.Links.Domains, network: min(status.NetworkShare(), maxBytes), source: int64(math.Round(min(source, maxBytes)))}
+	return Wires{Network: min(status.NetworkShare(), maxBytes), Source: int64(math.Round(min(source, maxBytes)))}
 }
 
 // AppendTo appends a key of the wires; different wires have different keys.
 func (w *Wires) AppendTo(b []byte) []byte {
-	link := byte(0)
-	if w.Link {
-		link = 1
-	}
-	b = append(b, link, byte(len(w.Topology)))
+	b = append(strconv.AppendBool(b, w.Link), byte(len(w.Topology)))
 	b = append(b, w.Topology...)
 	b = binary.BigEndian.AppendUint64(b, uint64(w.Source))
 	b = binary.BigEndian.AppendUint64(b, uint64(w.Rate))

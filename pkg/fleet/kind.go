@@ -45,14 +45,6 @@ type Run struct {
 // owner marks what a cluster may change in place. It is not empty, because Go may give empty variables the same address.
 type owner struct{ _ byte }
 
-// runsOf appends the free bytes of an island's devices as runs, from the most to the fewest.
-func runsOf(runs []Run, n *NodeEntry, free []int32) []Run {
-	for _, at := range free {
-		runs = AppendRun(runs, n.Devices[at].FreeBytes, 1)
-	}
-	return runs
-}
-
 // AppendRun appends count devices, which have no more free bytes than those before.
 func AppendRun(runs []Run, free int64, count int32) []Run {
 	if last := len(runs) - 1; last >= 0 && runs[last].FreeBytes == free {
@@ -78,15 +70,21 @@ func AppendKey(b []byte, class int32, size int, w *Wires, runs []Run) []byte {
 // kindOf finds the kind of an island's free devices. It returns the kind's place in the list, or where to insert it, and
 // leaves its key in the scratch buffer.
 func (c *Cluster) kindOf(n *NodeEntry, is *Island) (at int, found bool) {
-	c.scratch.runs = runsOf(c.scratch.runs[:0], n, is.Free)
+	c.scratch.runs = c.scratch.runs[:0]
+	for _, device := range is.Free {
+		c.scratch.runs = AppendRun(c.scratch.runs, n.Devices[device].FreeBytes, 1)
+	}
 	c.scratch.key = AppendKey(c.scratch.key[:0], is.Class, int(is.Size), &is.Wires, c.scratch.runs)
 	return slices.BinarySearchFunc(c.kinds, c.scratch.key, func(k *Kind, key []byte) int { return bytes.Compare(k.key, key) })
 }
 
-// join adds an island with free devices to its kind.
-func (c *Cluster) join(n *NodeEntry, m IslandRef) {
-	is := &n.Islands[m.Island]
-	at, found := c.kindOf(n, is)
+// join adds an island to the kind of its free devices, where it has any.
+func (c *Cluster) join(m IslandRef) {
+	is := c.Island(m)
+	if len(is.Free) == 0 {
+		return
+	}
+	at, found := c.kindOf(c.nodes[m.Node], is)
 	if !found {
 		c.kinds = slices.Insert(c.kinds, at, &Kind{
 			owner: c.owner.Load(), key: bytes.Clone(c.scratch.key), Class: is.Class, Size: is.Size, Wires: is.Wires,
@@ -103,9 +101,13 @@ func (c *Cluster) join(n *NodeEntry, m IslandRef) {
 	}
 }
 
-// leave removes an island from its kind, and the kind where no island is left.
-func (c *Cluster) leave(n *NodeEntry, m IslandRef) {
-	at, found := c.kindOf(n, &n.Islands[m.Island])
+// leave removes an island from its kind, and the kind where no island is left. An island without free devices is of no kind.
+func (c *Cluster) leave(m IslandRef) {
+	is := c.Island(m)
+	if len(is.Free) == 0 {
+		return
+	}
+	at, found := c.kindOf(c.nodes[m.Node], is)
 	if !found {
 		return
 	}

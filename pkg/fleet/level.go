@@ -1,10 +1,5 @@
 package fleet
 
-import (
-	"maps"
-	"sync"
-)
-
 // Level is the zones of a topology level: the values of a node label, numbered from 0 in order of the nodes.
 type Level struct {
 	// Zones are the numbers of the zones by the number of the node.
@@ -15,17 +10,10 @@ type Level struct {
 	Count int
 }
 
-// levels caches the topology levels that were asked for; plans that run at once may all use it.
-type levels struct {
-	mu    sync.Mutex
-	known map[string]*Level
-}
-
-// Level returns the zones of a topology level, which are numbered once.
+// Level returns the zones of a topology level, which are numbered once. Plans that run at once may all ask for it.
 func (c *Cluster) Level(label string) *Level {
-	c.levels.mu.Lock()
-	defer c.levels.mu.Unlock()
-	if l, ok := c.levels.known[label]; ok {
+	if known, _ := c.levels.Load(label); known != nil {
+		l, _ := known.(*Level)
 		return l
 	}
 	l := &Level{Zones: make([]int32, len(c.nodes)), None: -1}
@@ -43,22 +31,6 @@ func (c *Cluster) Level(label string) *Level {
 		}
 	}
 	l.Count = len(numbers)
-	if c.levels.known == nil {
-		c.levels.known = map[string]*Level{}
-	}
-	c.levels.known[label] = l
+	c.levels.Store(label, l)
 	return l
-}
-
-// changed forgets the levels in which a node changed its zone.
-func (l *levels) changed(before, after map[string]string) {
-	maps.DeleteFunc(l.known, func(label string, _ *Level) bool { return before[label] != after[label] })
-}
-
-func (l *levels) forget() { l.known = nil }
-
-func (l *levels) copyFrom(other *levels) {
-	other.mu.Lock()
-	defer other.mu.Unlock()
-	l.known = maps.Clone(other.known)
 }

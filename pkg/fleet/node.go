@@ -89,7 +89,7 @@ func (r *reader) read(n *Node) *NodeEntry {
 	r.readHolders(n)
 	r.sort(status.Devices)
 	made.Devices = make([]Device, 0, len(r.sorted))
-	common := factsOf(status)
+	outside := wiresToOutside(status)
 	var key Class
 	class := int32(-1)
 	for i, d := range r.sorted {
@@ -105,7 +105,7 @@ func (r *reader) read(n *Node) *NodeEntry {
 		if !linked {
 			domain = -1
 		}
-		at := Device{ID: d.ID, FreeBytes: mebibytes(d.FreeMiB()), Class: class, Island: made.island(class, domain, &common)}
+		at := Device{ID: d.ID, FreeBytes: mebibytes(d.FreeMiB()), Class: class, Island: made.island(class, domain, status.Links.Domains, outside)}
 		held := r.held[d.ID]
 		at.refusal, at.under = refusalOf(n, d, held.refusal), refusalOf(n, d, held.under)
 		if at.refusal == refusedTaken {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -13,30 +14,21 @@ import (
 // their pods are on are indexed again. On a node that takes no new work only the devices of the replaced plans are left,
 // since what runs may stay.
 func (s *Snapshot) Cluster(replaces []v1alpha1.ShardingPlan) *Cluster {
-	cluster := s.cluster.Clone()
-	gone := replaced(replaces)
-	for _, name := range s.touched(replaces, gone) {
+	cluster, gone, touched := s.cluster.Clone(), replaced(replaces), sets.New[string]()
+	for i := range replaces {
+		touched.Insert(replaces[i].Spec.NodeNames()...)
+	}
+	for i := range s.Pods {
+		if p := s.planOf(&s.Pods[i]); p != nil && gone[p.UID] {
+			touched.Insert(s.Pods[i].Spec.NodeName)
+		}
+	}
+	for _, name := range sets.List(touched) {
 		if h := s.hosts[name]; h != nil && h.plannable() {
 			cluster.Update(s.node(h, gone, staysOn(name, replaces)))
 		}
 	}
 	return cluster
-}
-
-// touched returns the nodes on which it matters that plans are replaced.
-func (s *Snapshot) touched(replaces []v1alpha1.ShardingPlan, gone map[types.UID]bool) []string {
-	names := map[string]bool{}
-	for i := range replaces {
-		for _, row := range replaces[i].Spec.Nodes {
-			names[row.Node] = true
-		}
-	}
-	for i := range s.Pods {
-		if p := s.planOf(&s.Pods[i]); p != nil && gone[p.UID] {
-			names[s.Pods[i].Spec.NodeName] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
 }
 
 // nodes returns the nodes that can be planned on, in order of their names, for a plan that replaces others.
@@ -52,32 +44,21 @@ func (s *Snapshot) nodes(replaces []v1alpha1.ShardingPlan) []Node {
 }
 
 // staysOn returns the devices of plans on a node.
-func staysOn(node string, plans []v1alpha1.ShardingPlan) map[v1alpha1.DeviceID]bool {
-	var stays map[v1alpha1.DeviceID]bool
+func staysOn(node string, plans []v1alpha1.ShardingPlan) []v1alpha1.DeviceID {
+	var stays []v1alpha1.DeviceID
 	for i := range plans {
-		for j := range plans[i].Spec.Nodes {
-			row := &plans[i].Spec.Nodes[j]
-			if row.Node != node {
-				continue
-			}
-			if stays == nil {
-				stays = map[v1alpha1.DeviceID]bool{}
-			}
-			for _, id := range row.Devices {
-				stays[id] = true
-			}
-		}
+		stays = append(stays, devicesOn(node, &plans[i])...)
 	}
 	return stays
 }
 
 // node returns a host as it is indexed. On a closed host all devices are taken except those in stays.
-func (s *Snapshot) node(h *Host, gone map[types.UID]bool, stays map[v1alpha1.DeviceID]bool) Node {
+func (s *Snapshot) node(h *Host, gone map[types.UID]bool, stays []v1alpha1.DeviceID) Node {
 	taken := s.takenOn(h.Name, gone)
 	inventory := strangersOnly(h.Inventory, taken)
 	if h.Closed {
 		for i := range h.Inventory.Status.Devices {
-			if id := h.Inventory.Status.Devices[i].ID; !stays[id] {
+			if id := h.Inventory.Status.Devices[i].ID; !slices.Contains(stays, id) {
 				taken[id] = ""
 			}
 		}

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,7 +21,8 @@ type Snapshot struct {
 	hosts       map[string]*Host
 	claims      map[string]claims // by node
 	planAt      map[types.NamespacedName]int32
-	cluster     *Cluster // with all that is taken
+	claimants   map[string]string // by node: who may hold devices
+	cluster     *Cluster          // with all that is taken
 }
 
 // claims lists what may hold devices of a node, as indexes in the lists of plans and pods.
@@ -50,6 +50,7 @@ func snapshotOf(hosts map[string]*Host, now *State) *Snapshot {
 		on.pods = append(on.pods, int32(i))
 		s.claims[s.Pods[i].Spec.NodeName] = on
 	}
+	s.claimants = s.describeClaims()
 	return s
 }
 
@@ -58,31 +59,10 @@ func (s *Snapshot) Host(name string) *Host {
 	if h := s.hosts[name]; h != nil {
 		return h
 	}
-	return &Host{}
+	return NewHost(nil, nil, false)
 }
 
 // Holds reports whether a pod may hold devices. A pod that is being deleted does until it has ended.
 func Holds(pod *corev1.Pod) bool {
 	return pod.Spec.NodeName != "" && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
-}
-
-// claimants returns, by node, the plans and pods that may hold devices, as a text that can be compared.
-func (s *Snapshot) claimants() map[string]string {
-	all := make(map[string]string, len(s.claims))
-	for node, on := range s.claims {
-		who := make([]string, 0, len(on.plans)+len(on.pods))
-		for _, at := range on.plans {
-			who = append(who, "plan "+string(s.Plans[at].UID))
-		}
-		for _, at := range on.pods {
-			line := podLine(&s.Pods[at])
-			if p := s.planOf(&s.Pods[at]); p != nil {
-				line += " of " + string(p.UID)
-			}
-			who = append(who, line)
-		}
-		slices.Sort(who)
-		all[node] = strings.Join(who, "\n")
-	}
-	return all
 }

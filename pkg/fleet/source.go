@@ -14,12 +14,15 @@ const pciePayload = 128.0 / 130 * 256 / (256 + 24)
 
 // storageRate returns what a node can read from the fastest of its disks, in bytes per second: from an NVMe disk as fast
 // as its PCIe link, which few disks fill, from others as fast as their kind. It is 0 where no disk is known well enough.
-func storageRate(disks []v1alpha1.StorageDevice) float64 {
-	fastest := 0.0
-	for i := range disks {
-		fastest = max(fastest, diskRateOf(&disks[i]))
+func storageRate(disks []v1alpha1.StorageDevice) float64 { return fastest(disks, diskRateOf) }
+
+// fastest returns the highest of some rates; 0 where there is none.
+func fastest[T any](list []T, rateOf func(*T) float64) float64 {
+	most := 0.0
+	for i := range list {
+		most = max(most, rateOf(&list[i]))
 	}
-	return fastest
+	return most
 }
 
 func diskRateOf(d *v1alpha1.StorageDevice) float64 {
@@ -41,11 +44,10 @@ func diskRateOf(d *v1alpha1.StorageDevice) float64 {
 // networkRate returns the most that a node receives by the fastest of its ports that are up, in bytes per second: one
 // stream of weights takes one port. It is 0 where no port is up.
 func networkRate(ports []v1alpha1.NIC) float64 {
-	fastest := 0.0
-	for i := range ports {
-		if ports[i].Up {
-			fastest = max(fastest, float64(ports[i].Gbps)*1e9/8)
+	return fastest(ports, func(port *v1alpha1.NIC) float64 {
+		if !port.Up {
+			return 0
 		}
-	}
-	return fastest
+		return float64(port.Gbps) * 1e9 / 8
+	})
 }

@@ -10,83 +10,72 @@ import (
 // Take marks the devices of a plan as taken by a holder, as in Node.Taken. Devices that no plan may use keep their
 // reason.
 func (c *Cluster) Take(holder string, plan *v1alpha1.ShardingPlanSpec) {
-	byNode := map[int32]map[v1alpha1.DeviceID]bool{}
+	var refs []int32
 	for i := range plan.Nodes {
-		row := &plan.Nodes[i]
-		at, ok := c.place(row.Node)
-		if !ok {
-			continue
-		}
-		if byNode[at] == nil {
-			byNode[at] = make(map[v1alpha1.DeviceID]bool, len(row.Devices))
-		}
-		for _, id := range row.Devices {
-			byNode[at][id] = true
-		}
-	}
-	c.takeOn(byNode, holder)
-}
-
-// takeOn marks devices of nodes as taken.
-func (c *Cluster) takeOn(byNode map[int32]map[v1alpha1.DeviceID]bool, holder string) {
-	for _, at := range slices.Sorted(maps.Keys(byNode)) {
-		c.change(at, c.nodes[at], func(d *Device) bool {
-			if d.refusal != fit || !byNode[at][d.ID] {
-				return false
+		for _, id := range plan.Nodes[i].Devices {
+			if ref, found := c.Find(plan.Nodes[i].Node, id); found {
+				refs = append(refs, ref)
 			}
-			d.refusal, d.under, d.Holder = refusedTaken, fit, holder
-			return true
-		})
+		}
 	}
+	c.take(holder, refs)
 }
 
 // TakeDevices marks devices, by their numbers, as taken by a placement whose name is not known.
-func (c *Cluster) TakeDevices(refs []int32) {
-	byNode := map[int32]map[v1alpha1.DeviceID]bool{}
+func (c *Cluster) TakeDevices(refs []int32) { c.take("", refs) }
+
+func (c *Cluster) take(holder string, refs []int32) {
+	wanted, nodes := make(map[*Device]bool, len(refs)), map[int32]bool{}
 	for _, ref := range refs {
-		at := ref >> c.shift
-		if byNode[at] == nil {
-			byNode[at] = map[v1alpha1.DeviceID]bool{}
-		}
-		byNode[at][c.Device(ref).ID] = true
+		wanted[c.Device(ref)], nodes[ref>>c.shift] = true, true
 	}
-	c.takeOn(byNode, "")
+	for _, at := range slices.Sorted(maps.Keys(nodes)) {
+		c.change(at, func(d *Device) bool { return d.refusal == fit && wanted[d] }, func(d *Device) {
+			d.refusal, d.under, d.Holder = refusedTaken, fit, holder
+		})
+	}
 }
 
 // Without returns a clone in which some holders hold nothing, to see what would be if they moved. Devices that pods,
 // cordons or bad health keep from use as well are not free in it.
 func (c *Cluster) Without(holders ...string) *Cluster {
 	other := c.Clone()
-	for at, n := range c.nodes {
-		other.change(int32(at), n, func(d *Device) bool {
-			if d.refusal != refusedTaken || d.Holder == "" || !slices.Contains(holders, d.Holder) {
-				return false
-			}
-			d.refusal, d.Holder = d.under, ""
-			return true
-		})
+	moves := func(d *Device) bool {
+		return d.refusal == refusedTaken && d.Holder != "" && slices.Contains(holders, d.Holder)
+	}
+	for at := range c.nodes {
+		other.change(int32(at), moves, func(d *Device) { d.refusal, d.Holder = d.under, "" })
 	}
 	return other
 }
 
-// change replaces the node at a place by a copy with changed devices; the callback says whether it changed the device.
-func (c *Cluster) change(at int32, n *NodeEntry, change func(*Device) bool) {
+// change replaces the node at a place by a copy in which the devices that are meant are changed.
+func (c *Cluster) change(at int32, meant func(*Device) bool, change func(*Device)) {
+	n := c.nodes[at]
 	var changed *NodeEntry
 	for i := range n.Devices {
-		d := n.Devices[i]
-		if !change(&d) {
+		if !meant(&n.Devices[i]) {
 			continue
 		}
 		if changed == nil {
-			own := *n
-			own.Devices, own.Islands = slices.Clone(n.Devices), slices.Clone(n.Islands)
-			changed = &own
+			changed = n.copy()
 		}
-		changed.Devices[i] = d
+		change(&changed.Devices[i])
 	}
-	if changed == nil {
-		return
+	if changed != nil {
+		c.replace(at, changed)
 	}
+}
+
+// copy returns a node whose devices and islands can be changed.
+func (n *NodeEntry) copy() *NodeEntry {
+	own := *n
+	own.Devices, own.Islands = slices.Clone(n.Devices), slices.Clone(n.Islands)
+	return &own
+}
+
+// replace puts a changed copy of a node in its place, which has the node's labels.
+func (c *Cluster) replace(at int32, changed *NodeEntry) {
 	changed.prepare()
 	c.detach(at)
 	c.nodes[at] = changed

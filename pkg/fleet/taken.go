@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,23 +26,14 @@ func (h holders) add(id v1alpha1.DeviceID, holder string) {
 // their pods, which go with them.
 func (s *Snapshot) takenOn(node string, replaced map[types.UID]bool) holders {
 	on, taken := s.claims[node], holders{}
-	var inventory *v1alpha1.AcceleratorInventory
-	if h := s.hosts[node]; h != nil {
-		inventory = h.Inventory
-	}
 	for _, at := range on.plans {
-		p := &s.Plans[at]
-		if replaced[p.UID] {
-			continue
-		}
-		for i := range p.Spec.Nodes {
-			if row := &p.Spec.Nodes[i]; row.Node == node {
-				for _, id := range row.Devices {
-					taken.add(id, holderOf(p))
-				}
+		if p := &s.Plans[at]; !replaced[p.UID] {
+			for _, id := range devicesOn(node, p) {
+				taken.add(id, holderOf(p))
 			}
 		}
 	}
+	inventory := s.Host(node).Inventory
 	if inventory == nil {
 		return taken
 	}
@@ -60,7 +52,7 @@ func (s *Snapshot) takeByPods(taken holders, pods []int32, inventory *v1alpha1.A
 		if p != nil {
 			planOf[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = p
 		}
-		if (p == nil || !uses(p, inventory.Name)) && !reported(inventory, pod) {
+		if (p == nil || len(devicesOn(inventory.Name, p)) == 0) && !reported(inventory, pod) {
 			for i := range inventory.Status.Devices {
 				taken.add(inventory.Status.Devices[i].ID, "")
 			}
@@ -101,12 +93,9 @@ func replaced(plans []v1alpha1.ShardingPlan) map[types.UID]bool {
 
 // reported says whether the kubelet has told which devices a pod holds.
 func reported(inventory *v1alpha1.AcceleratorInventory, pod *corev1.Pod) bool {
-	for _, a := range inventory.Status.Allocations {
-		if a.Namespace == pod.Namespace && a.Pod == pod.Name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(inventory.Status.Allocations, func(a v1alpha1.Allocation) bool {
+		return a.Namespace == pod.Namespace && a.Pod == pod.Name
+	})
 }
 
 // takeRelatives takes the partitions of each taken device, and the device of each taken partition. Plans outlive a change
@@ -126,11 +115,13 @@ func takeRelatives(taken holders, devices []v1alpha1.Device) {
 	}
 }
 
-func uses(plan *v1alpha1.ShardingPlan, node string) bool {
-	for i := range plan.Spec.Nodes {
-		if plan.Spec.Nodes[i].Node == node {
-			return true
+// devicesOn returns the devices of a plan on a node.
+func devicesOn(node string, p *v1alpha1.ShardingPlan) []v1alpha1.DeviceID {
+	var ids []v1alpha1.DeviceID
+	for i := range p.Spec.Nodes {
+		if row := &p.Spec.Nodes[i]; row.Node == node {
+			ids = append(ids, row.Devices...)
 		}
 	}
-	return false
+	return ids
 }

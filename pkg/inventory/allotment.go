@@ -60,11 +60,7 @@ func gpusOf(vendor string) Selector { return All(ByVendor(vendor), ByFamily(v1al
 
 // AllotmentVariables returns the names of the variables that Allotments reads.
 func AllotmentVariables() []string {
-	names := make([]string, len(allotters))
-	for i := range allotters {
-		names[i] = allotters[i].variable
-	}
-	return names
+	return namesOf(allotters, func(a *allotter) string { return a.variable })
 }
 
 // Allotments returns what the variables in an environment (`NAME=value`) leave of the devices; empty where none is set.
@@ -88,23 +84,19 @@ func Allotments(devices []v1alpha1.Device, environ []string) []Allotment {
 
 // lookup returns the last value of a variable, which is the one that counts.
 func lookup(environ []string, name string) (value string, set bool) {
-	for _, entry := range environ {
-		if text, ok := strings.CutPrefix(entry, name+"="); ok {
-			value, set = text, true
+	for _, entry := range slices.Backward(environ) {
+		if value, set = strings.CutPrefix(entry, name+"="); set {
+			return value, true
 		}
 	}
-	return value, set
+	return "", false
 }
 
 // inOrderOf returns the listed devices in the order of the list.
 func inOrderOf(devices []v1alpha1.Device, listed []v1alpha1.DeviceID) []v1alpha1.Device {
 	var ordered []v1alpha1.Device
 	for _, id := range listed {
-		for i := range devices {
-			if devices[i].ID == id {
-				ordered = append(ordered, devices[i])
-			}
-		}
+		ordered = append(ordered, Pick(devices, byID(id))...)
 	}
 	return ordered
 }
@@ -186,9 +178,6 @@ func numberIn(word string) (int, bool) {
 	return int(number), err == nil
 }
 
-// maxRange is more than the devices of a host.
-const maxRange = MaxDevices
-
 // wordsOf divides a value at its commas and writes out ranges (0-3).
 func wordsOf(value string) []string {
 	var words []string
@@ -197,7 +186,7 @@ func wordsOf(value string) []string {
 		first, last, isRange := strings.Cut(word, "-")
 		from, err := strconv.ParseUint(first, 10, 16)
 		to, err2 := strconv.ParseUint(last, 10, 16)
-		if !isRange || err != nil || err2 != nil || to < from || to-from >= maxRange {
+		if !isRange || err != nil || err2 != nil || to < from || to-from >= MaxDevices {
 			words = append(words, word)
 			continue
 		}

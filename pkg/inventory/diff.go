@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -40,20 +41,16 @@ type FieldChange struct {
 func Diff(older, newer *v1alpha1.AcceleratorInventoryStatus) []Change {
 	before, after := things(older), things(newer)
 	var changes []Change
-	for what, things := range before {
-		for name, fields := range things {
-			now, ok := after[what][name]
-			if !ok {
-				changes = append(changes, Change{Kind: Removed, What: what, Name: name})
-			} else if changed := fieldChanges(fields, now); len(changed) > 0 {
-				changes = append(changes, Change{Kind: Changed, What: what, Name: name, Fields: changed})
-			}
-		}
-	}
-	for what, things := range after {
-		for name := range things {
-			if _, ok := before[what][name]; !ok {
-				changes = append(changes, Change{Kind: Added, What: what, Name: name})
+	for t := range either(before, after) {
+		was, now := before[t], after[t]
+		switch {
+		case now == nil:
+			changes = append(changes, Change{Kind: Removed, What: t.what, Name: t.name})
+		case was == nil:
+			changes = append(changes, Change{Kind: Added, What: t.what, Name: t.name})
+		default:
+			if fields := fieldChanges(was, now); len(fields) > 0 {
+				changes = append(changes, Change{Kind: Changed, What: t.what, Name: t.name, Fields: fields})
 			}
 		}
 	}
@@ -65,16 +62,18 @@ func Diff(older, newer *v1alpha1.AcceleratorInventoryStatus) []Change {
 
 func fieldChanges(before, after flat) []FieldChange {
 	var changes []FieldChange
-	for field, old := range before {
-		if now := after[field]; now != old {
-			changes = append(changes, FieldChange{Field: field, Old: old, New: now})
-		}
-	}
-	for field, now := range after {
-		if _, ok := before[field]; !ok {
-			changes = append(changes, FieldChange{Field: field, New: now})
+	for field := range either(before, after) {
+		if before[field] != after[field] {
+			changes = append(changes, FieldChange{Field: field, Old: before[field], New: after[field]})
 		}
 	}
 	slices.SortFunc(changes, func(a, b FieldChange) int { return cmp.Compare(a.Field, b.Field) })
 	return changes
+}
+
+// either returns the keys that at least one of two maps has.
+func either[M ~map[K]V, K comparable, V any](a, b M) map[K]V {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
 }

@@ -1,8 +1,8 @@
 package inventory
 
 import (
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -10,6 +10,7 @@ import (
 
 // field is a property of a device that a selector can compare: a text, a number or a compute capability.
 type field struct {
+	name   string
 	texts  func(*v1alpha1.Device) []string
 	number func(*v1alpha1.Device) (value float64, known bool)
 	units  map[string]float64
@@ -17,8 +18,8 @@ type field struct {
 	version func(*v1alpha1.Device) string
 }
 
-func text(of func(*v1alpha1.Device) string) field {
-	return field{texts: func(d *v1alpha1.Device) []string { return []string{of(d)} }}
+func text(name string, of func(*v1alpha1.Device) string) field {
+	return field{name: name, texts: func(d *v1alpha1.Device) []string { return []string{of(d)} }}
 }
 
 // MemoryUnits are the units of memory, each in bytes.
@@ -26,45 +27,36 @@ var MemoryUnits = map[string]float64{
 	"MB": 1e6, "MiB": 1 << 20, "GB": 1e9, "GiB": 1 << 30, "TB": 1e12, "TiB": 1 << 40,
 }
 
-// fields are the fields that a selector knows, by their names in lower case. Those of the API have the API's names.
-var fields = map[string]field{
-	"id":           text(func(d *v1alpha1.Device) string { return string(d.ID) }),
-	"vendor":       text(func(d *v1alpha1.Device) string { return d.Vendor }),
-	"family":       text(func(d *v1alpha1.Device) string { return string(d.Family) }),
-	"backend":      text(func(d *v1alpha1.Device) string { return d.Backend }),
-	"product":      text(func(d *v1alpha1.Device) string { return d.Product }),
-	"architecture": text(func(d *v1alpha1.Device) string { return d.Architecture }),
-	"driver":       text(func(d *v1alpha1.Device) string { return d.Driver }),
-	"uuid":         text(func(d *v1alpha1.Device) string { return d.UUID }),
-	"health":       text(func(d *v1alpha1.Device) string { return string(d.Health.State) }),
-	"usable":       {texts: usableText},
-	"precision":    {texts: precisions},
-	"memory":       {number: totalBytes, units: MemoryUnits},
-	"free":         {number: freeBytes, units: MemoryUnits},
-	"bandwidth":    {number: bandwidth, units: map[string]float64{"GB/s": 1e9, "TB/s": 1e12}},
-	"numanode":     {number: numaNode, units: map[string]float64{"": 1}},
-	"computecapability": {
-		version: func(d *v1alpha1.Device) string { return d.ComputeCapability },
-	},
+// fields are the fields that a selector knows, in order of name. Those of the API have the API's names.
+var fields = []field{
+	text("architecture", func(d *v1alpha1.Device) string { return d.Architecture }),
+	text("backend", func(d *v1alpha1.Device) string { return d.Backend }),
+	{name: "bandwidth", number: bandwidth, units: map[string]float64{"GB/s": 1e9, "TB/s": 1e12}},
+	{name: "computeCapability", version: func(d *v1alpha1.Device) string { return d.ComputeCapability }},
+	text("driver", func(d *v1alpha1.Device) string { return d.Driver }),
+	text("family", func(d *v1alpha1.Device) string { return string(d.Family) }),
+	{name: "free", number: freeBytes, units: MemoryUnits},
+	text("health", func(d *v1alpha1.Device) string { return string(d.Health.State) }),
+	text("id", func(d *v1alpha1.Device) string { return string(d.ID) }),
+	{name: "memory", number: totalBytes, units: MemoryUnits},
+	{name: "numaNode", number: numaNode, units: map[string]float64{"": 1}},
+	{name: "precision", texts: precisions},
+	text("product", func(d *v1alpha1.Device) string { return d.Product }),
+	text("usable", func(d *v1alpha1.Device) string { return strconv.FormatBool(d.Usable()) }),
+	text("uuid", func(d *v1alpha1.Device) string { return d.UUID }),
+	text("vendor", func(d *v1alpha1.Device) string { return d.Vendor }),
 }
 
 // FieldNames returns the fields that a selector knows, sorted.
-func FieldNames() []string {
-	shown := map[string]string{"numanode": "numaNode", "computecapability": "computeCapability"}
-	names := slices.Sorted(maps.Keys(fields))
-	for i, name := range names {
-		if written, ok := shown[name]; ok {
-			names[i] = written
-		}
+func FieldNames() []string { return namesOf(fields, func(f *field) string { return f.name }) }
+
+// namesOf returns the names of the rows of a table.
+func namesOf[T any](rows []T, nameOf func(*T) string) []string {
+	names := make([]string, len(rows))
+	for i := range rows {
+		names[i] = nameOf(&rows[i])
 	}
 	return names
-}
-
-func usableText(d *v1alpha1.Device) []string {
-	if d.Usable() {
-		return []string{"true"}
-	}
-	return []string{"false"}
 }
 
 // precisions returns the precisions that the product computes natively.
@@ -110,9 +102,9 @@ func numaNode(d *v1alpha1.Device) (float64, bool) {
 
 // fieldOf finds the field of a term in any case.
 func fieldOf(t Term) (field, error) {
-	f, ok := fields[strings.ToLower(t.Field)]
-	if !ok {
+	at := slices.IndexFunc(fields, func(f field) bool { return strings.EqualFold(f.name, t.Field) })
+	if at < 0 {
 		return field{}, t.BadField("use one of " + strings.Join(FieldNames(), ", "))
 	}
-	return f, nil
+	return fields[at], nil
 }

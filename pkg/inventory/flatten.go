@@ -1,10 +1,11 @@
 package inventory
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -25,15 +26,13 @@ var whats = []string{whatDevice, whatLink, whatNIC, whatDisk, whatBackend, whatH
 // flat is a thing's fields by their paths in the API, each with its value as a text.
 type flat map[string]string
 
-// things returns all things of an inventory, by what they are and by name.
-func things(s *v1alpha1.AcceleratorInventoryStatus) map[string]map[string]flat {
-	found := map[string]map[string]flat{}
-	add := func(what, name string, thing any) {
-		if found[what] == nil {
-			found[what] = map[string]flat{}
-		}
-		found[what][name] = flatten(thing)
-	}
+// thing is one part of an inventory: what it is, and its name among those.
+type thing struct{ what, name string }
+
+// things returns all things of an inventory, each with its fields.
+func things(s *v1alpha1.AcceleratorInventoryStatus) map[thing]flat {
+	found := map[thing]flat{{whatHost, "host"}: flatten(&s.Host)}
+	add := func(what, name string, value any) { found[thing{what, name}] = flatten(value) }
 	for i := range s.Devices {
 		add(whatDevice, string(s.Devices[i].ID), &s.Devices[i])
 	}
@@ -41,7 +40,7 @@ func things(s *v1alpha1.AcceleratorInventoryStatus) map[string]map[string]flat {
 		add(whatLink, s.Links.Domains[i].Name, &s.Links.Domains[i])
 	}
 	for _, p := range s.Links.Pairs {
-		add(whatLink, fmt.Sprintf("%s %s - %s", p.Kind, p.A, p.B), p)
+		add(whatLink, fmt.Sprintf("%s %s - %s", p.Kind, p.A, p.B), &p)
 	}
 	for i := range s.NICs {
 		add(whatNIC, s.NICs[i].Name, &s.NICs[i])
@@ -50,30 +49,23 @@ func things(s *v1alpha1.AcceleratorInventoryStatus) map[string]map[string]flat {
 		add(whatDisk, s.Storage[i].Name, &s.Storage[i])
 	}
 	for _, b := range s.Backends {
-		add(whatBackend, b.Name, b)
+		add(whatBackend, b.Name, &b)
 	}
 	for _, a := range s.Allocations {
-		add(whatAllocation, fmt.Sprintf("%s: %s/%s", a.Device, a.Namespace, a.Pod), a)
+		add(whatAllocation, fmt.Sprintf("%s: %s/%s", a.Device, a.Namespace, a.Pod), &a)
 	}
-	add(whatHost, "host", s.Host)
 	return found
 }
 
 // timesOfChange are fields that say when another one changed.
 var timesOfChange = []string{"health.since"}
 
-// flatten converts a thing of the API through its JSON, so that no field is forgotten. A list is one value.
+// flatten converts a pointer to a thing of the API as its JSON would be, so that no field is forgotten. A list is one value.
 func flatten(thing any) flat {
 	fields := flat{}
-	text, err := json.Marshal(thing)
+	value, err := runtime.DefaultUnstructuredConverter.ToUnstructured(thing)
 	if err != nil {
 		return fields // the API's types have no value that JSON cannot write
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
-		return fields
 	}
 	fields.put("", value)
 	for _, path := range timesOfChange {

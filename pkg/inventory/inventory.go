@@ -17,12 +17,9 @@ func Keep(inventory v1alpha1.AcceleratorInventory, selects Selector) v1alpha1.Ac
 	kept := *inventory.DeepCopy()
 	status := &kept.Status
 	status.Devices = Pick(status.Devices, selects)
-	left := map[v1alpha1.DeviceID]bool{}
-	for i := range status.Devices {
-		left[status.Devices[i].ID] = true
-	}
-	status.Links = linksAmong(status.Links, left)
-	status.Allocations = slices.DeleteFunc(status.Allocations, func(a v1alpha1.Allocation) bool { return !left[a.Device] })
+	gone := func(id v1alpha1.DeviceID) bool { return status.Device(id) == nil }
+	status.Links = linksAmong(status.Links, gone)
+	status.Allocations = slices.DeleteFunc(status.Allocations, func(a v1alpha1.Allocation) bool { return gone(a.Device) })
 	status.Summary = Summarize(kept.Spec, status)
 	return kept
 }

@@ -6,21 +6,21 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// linksAmong returns the links that remain between the devices that are left.
-func linksAmong(links v1alpha1.Links, left map[v1alpha1.DeviceID]bool) v1alpha1.Links {
+// linksAmong returns the links that remain between the devices that are not gone.
+func linksAmong(links v1alpha1.Links, gone func(v1alpha1.DeviceID) bool) v1alpha1.Links {
 	var remaining v1alpha1.Links
 	for _, domain := range links.Domains {
-		members := slices.DeleteFunc(slices.Clone(domain.Members), func(id v1alpha1.DeviceID) bool { return !left[id] })
+		members := slices.DeleteFunc(slices.Clone(domain.Members), gone)
 		if domain, ok := withMembers(domain, members); ok {
 			remaining.Domains = append(remaining.Domains, domain)
 		}
 	}
 	for _, pair := range links.Pairs {
-		if left[pair.A] && left[pair.B] {
+		if !gone(pair.A) && !gone(pair.B) {
 			remaining.Pairs = append(remaining.Pairs, pair)
 		}
 	}
-	remaining.Unread = slices.DeleteFunc(slices.Clone(links.Unread), func(id v1alpha1.DeviceID) bool { return !left[id] })
+	remaining.Unread = slices.DeleteFunc(slices.Clone(links.Unread), gone)
 	return remaining
 }
 

@@ -64,7 +64,7 @@ func TestTheBestOrderIsTotal(t *testing.T) {
 	devices := mixed().Status.Devices
 	for i := range devices {
 		for j := range devices {
-			if order := CompareBest(&devices[i], &devices[j]); (order == 0) != (i == j) || order != -CompareBest(&devices[j], &devices[i]) {
+			if order := compareBest(&devices[i], &devices[j]); (order == 0) != (i == j) || order != -compareBest(&devices[j], &devices[i]) {
 				t.Errorf("%s and %s: %d", devices[i].ID, devices[j].ID, order)
 			}
 		}

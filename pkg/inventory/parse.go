@@ -17,21 +17,32 @@ import (
 // Texts are compared in any case by =, != and ~ (contains), and a * or ? in them stands for any text or letter. Numbers
 // have their units; what a device does not say meets no term about numbers, not even one with !=.
 func ParseSelector(text string) (Selector, error) {
-	var selectors []Selector
-	offset := 0
-	for part := range strings.SplitSeq(text, ",") {
+	selectors, err := readParts(text, ",", func(part string, offset int) (Selector, error) {
 		term, err := parseTerm(part, offset)
 		if err != nil {
 			return nil, err
 		}
-		selector, err := term.selector()
+		return term.selector()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return All(selectors...), nil
+}
+
+// readParts reads the parts of a text, each from the byte at which it begins, up to the first that cannot be read.
+func readParts[T any](text, separator string, read func(part string, offset int) (T, error)) ([]T, error) {
+	var all []T
+	offset := 0
+	for part := range strings.SplitSeq(text, separator) {
+		one, err := read(part, offset)
 		if err != nil {
 			return nil, err
 		}
-		selectors = append(selectors, selector)
-		offset += len(part) + 1
+		all = append(all, one)
+		offset += len(part) + len(separator)
 	}
-	return All(selectors...), nil
+	return all, nil
 }
 
 func (t Term) selector() (Selector, error) {

@@ -33,20 +33,20 @@ type requiredKind struct {
 }
 
 // requiredKinds are the kinds of requirements, among them those of the API's DeviceRequirements, in any case.
-var requiredKinds = []*requiredKind{
+var requiredKinds = []requiredKind{
 	{name: "none", noun: "device", selects: All(), nothing: true},
 	{name: "any", noun: "accelerator", selects: accelerators},
 	{name: "gpu", noun: "GPU", selects: ByFamily(v1alpha1.FamilyGPU)},
 	{name: "tpu", noun: "TPU chip", selects: ByFamily(v1alpha1.FamilyTPU), chips: true},
 	{name: "npu", noun: "NPU", selects: ByFamily(v1alpha1.FamilyNPU)},
 	{name: "asic", noun: "ASIC", selects: ByFamily(v1alpha1.FamilyASIC)},
-	{name: "gpuortpu", noun: "GPU or TPU", selects: ByFamily(v1alpha1.FamilyGPU, v1alpha1.FamilyTPU)},
-	{name: "gaudi", noun: "Gaudi", selects: All(ByFamily(v1alpha1.FamilyASIC), Any(ByBackend("gaudi"), ByProduct("gaudi")))},
+	{name: "GPUOrTPU", noun: "GPU or TPU", selects: ByFamily(v1alpha1.FamilyGPU, v1alpha1.FamilyTPU)},
+	{name: "gaudi", noun: "Gaudi", selects: All(ByFamily(v1alpha1.FamilyASIC), Any(byBackend("gaudi"), ByProduct("gaudi")))},
 	{name: "neuron", noun: "Neuron device", selects: All(ByFamily(v1alpha1.FamilyASIC), ByVendor("aws")), chips: true},
 }
 
 // RequirementWords are the kinds that a requirement can name.
-var RequirementWords = []string{"none", "any", "gpu", "tpu", "npu", "asic", "GPUOrTPU", "gaudi", "neuron"}
+var RequirementWords = namesOf(requiredKinds, func(k *requiredKind) string { return k.name })
 
 // accelerators selects all devices but the host's own processors.
 func accelerators(d *v1alpha1.Device) bool { return d.Family != v1alpha1.FamilyCPU }
@@ -61,27 +61,20 @@ const maxRequired = 100_000
 //	tpu>=8
 //	gpu>=4|gaudi>=8
 func ParseRequirement(text string) (Requirement, error) {
-	var r Requirement
-	offset := 0
-	for part := range strings.SplitSeq(text, "|") {
-		c, err := parseChoice(part, offset)
-		if err != nil {
-			return Requirement{}, err
-		}
-		r.choices = append(r.choices, c)
-		offset += len(part) + 1
-	}
-	return r, nil
+	choices, err := readParts(text, "|", parseChoice)
+	return Requirement{choices}, err
 }
 
 func parseChoice(part string, offset int) (choice, error) {
 	word, number, counted := strings.Cut(part, string(AtLeast))
 	at := offset + leadingBlanks(word) + 1
-	kind, ok := kindOf(strings.Trim(word, blanks))
-	if !ok {
+	name := strings.Trim(word, blanks)
+	known := slices.IndexFunc(requiredKinds, func(k requiredKind) bool { return strings.EqualFold(k.name, name) })
+	if known < 0 {
 		return choice{}, fmt.Errorf("position %d: unknown requirement %q: use one of %s, with >= and a number where it is more than one, and | between several",
-			at, words.Echo(strings.Trim(word, blanks)), strings.Join(RequirementWords, ", "))
+			at, words.Echo(name), strings.Join(RequirementWords, ", "))
 	}
+	kind := &requiredKinds[known]
 	if !counted {
 		return choice{kind, 1}, nil
 	}
@@ -95,15 +88,6 @@ func parseChoice(part string, offset int) (choice, error) {
 			at, words.Echo(strings.Trim(number, blanks)), kind.name, maxRequired)
 	}
 	return choice{kind, least}, nil
-}
-
-func kindOf(word string) (*requiredKind, bool) {
-	word = strings.ToLower(word)
-	i := slices.IndexFunc(requiredKinds, func(k *requiredKind) bool { return k.name == word })
-	if i < 0 {
-		return nil, false
-	}
-	return requiredKinds[i], true
 }
 
 // Selects returns a selector of the devices of the kinds that the requirement names, usable or not.
@@ -134,12 +118,12 @@ func (c choice) missing(devices []v1alpha1.Device) string {
 		return ""
 	}
 	there := Pick(devices, c.kind.selects)
-	have := c.count(Pick(there, Usable))
+	have := c.count(Pick(there, usable))
 	if have >= c.least {
 		return ""
 	}
 	what := fmt.Sprintf("%s needed, %d usable", words.Counted(c.least, c.kind.noun), have)
-	if broken := Pick(there, Not(Usable)); len(broken) > 0 {
+	if broken := Pick(there, Not(usable)); len(broken) > 0 {
 		what += ", not usable: " + unusable(broken)
 	}
 	return what
@@ -152,17 +136,13 @@ func (c choice) count(devices []v1alpha1.Device) int {
 	}
 	chips := map[v1alpha1.DeviceID]bool{}
 	for i := range devices {
-		chips[chipOf(&devices[i])] = true
+		chip := devices[i].ID
+		if part := devices[i].Partition; part != nil {
+			chip = part.Parent
+		}
+		chips[chip] = true
 	}
 	return len(chips)
-}
-
-// chipOf returns the device that d is a part of, or d itself.
-func chipOf(d *v1alpha1.Device) v1alpha1.DeviceID {
-	if d.Partition != nil {
-		return d.Partition.Parent
-	}
-	return d.ID
 }
 
 // maxNamed bounds how many unusable devices are named.

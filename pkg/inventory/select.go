@@ -30,8 +30,8 @@ func Not(selector Selector) Selector {
 	return func(d *v1alpha1.Device) bool { return !selector(d) }
 }
 
-// ByID selects the devices with one of the ids.
-func ByID(ids ...v1alpha1.DeviceID) Selector {
+// byID selects the devices with one of the ids.
+func byID(ids ...v1alpha1.DeviceID) Selector {
 	return func(d *v1alpha1.Device) bool { return slices.Contains(ids, d.ID) }
 }
 
@@ -45,8 +45,8 @@ func ByVendor(vendors ...string) Selector {
 	return func(d *v1alpha1.Device) bool { return slices.Contains(vendors, d.Vendor) }
 }
 
-// ByBackend selects the devices that any of the detection backends found.
-func ByBackend(backends ...string) Selector {
+// byBackend selects the devices that any of the detection backends found.
+func byBackend(backends ...string) Selector {
 	return func(d *v1alpha1.Device) bool { return slices.Contains(backends, d.Backend) }
 }
 
@@ -59,21 +59,26 @@ func ByProduct(pattern string) Selector {
 	return func(d *v1alpha1.Device) bool { return matches(d.Product) }
 }
 
-// Usable selects devices that new work may be put on; Unhealthy and Unknown ones are not.
-func Usable(d *v1alpha1.Device) bool { return d.Usable() }
+// usable selects devices that new work may be put on; Unhealthy and Unknown ones are not.
+func usable(d *v1alpha1.Device) bool { return d.Usable() }
 
 // ByHealth selects devices in any of the states.
 func ByHealth(states ...v1alpha1.HealthState) Selector {
 	return func(d *v1alpha1.Device) bool { return slices.Contains(states, d.Health.State) }
 }
 
-// Available selects the devices of the inventory that are free for new work: usable, not cordoned, and held by no pod.
-func Available(inventory *v1alpha1.AcceleratorInventory) Selector {
-	held := slices.Clone(inventory.Spec.CordonedDevices)
-	for _, a := range inventory.Status.Allocations {
+// available selects the devices of the inventory that are free for new work: usable, not cordoned, and held by no pod.
+func available(inventory *v1alpha1.AcceleratorInventory) Selector {
+	return All(usable, Not(byID(held(inventory.Spec, &inventory.Status)...)))
+}
+
+// held returns the devices that are cordoned or that a pod holds.
+func held(spec v1alpha1.AcceleratorInventorySpec, status *v1alpha1.AcceleratorInventoryStatus) []v1alpha1.DeviceID {
+	held := slices.Clone(spec.CordonedDevices)
+	for _, a := range status.Allocations {
 		held = append(held, a.Device)
 	}
-	return All(Usable, Not(ByID(held...)))
+	return held
 }
 
 // globSigns are the characters that make a text a pattern.

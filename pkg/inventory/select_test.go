@@ -17,17 +17,17 @@ func TestSelectors(t *testing.T) {
 	}{
 		"everything":         {All(), []string{"cpu", "core0", "core1", "npu", "gaudi", "h0", "h1", "t4"}},
 		"nothing":            {Any(), []string{}},
-		"id":                 {ByID("nvidia-0000:01:00.0"), []string{"h0"}},
+		"id":                 {byID("nvidia-0000:01:00.0"), []string{"h0"}},
 		"families":           {ByFamily(v1alpha1.FamilyTPU, v1alpha1.FamilyNPU), []string{"core0", "core1", "npu"}},
 		"vendor":             {ByVendor("intel"), []string{"npu", "gaudi"}},
-		"backend":            {ByBackend("gaudi", "tpu"), []string{"gaudi"}},
+		"backend":            {byBackend("gaudi", "tpu"), []string{"gaudi"}},
 		"part of a product":  {ByProduct("h100"), []string{"h0", "h1"}},
 		"glob of a product":  {ByProduct("tesla t?"), []string{"t4"}},
 		"glob of the middle": {ByProduct("H100*"), []string{}},
-		"usable":             {All(ByFamily(v1alpha1.FamilyGPU), Usable), []string{"h0", "t4"}},
+		"usable":             {All(ByFamily(v1alpha1.FamilyGPU), usable), []string{"h0", "t4"}},
 		"health":             {ByHealth(v1alpha1.Unhealthy, v1alpha1.Unknown), []string{"npu", "h1"}},
 		"neither":            {Not(Any(ByVendor("nvidia"), ByVendor("google"))), []string{"cpu", "npu", "gaudi"}},
-		"available":          {Available(&inventory), []string{"cpu", "core0", "core1", "h0"}},
+		"available":          {available(&inventory), []string{"cpu", "core0", "core1", "h0"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestCapabilitiesAreComparedNumberByNumber(t *testing.T) {
 func TestKeepLeavesTheRestConsistent(t *testing.T) {
 	inventory := mixed()
 	before := inventory.DeepCopy()
-	kept := Keep(inventory, Any(ByProduct("h100"), ByID("google-0000:05:00.0-0")))
+	kept := Keep(inventory, Any(ByProduct("h100"), byID("google-0000:05:00.0-0")))
 	if diff := cmp.Diff(before, &inventory); diff != "" {
 		t.Errorf("the inventory was changed:\n%s", diff)
 	}

@@ -6,48 +6,41 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
 )
 
 // Summarize computes the summary of a status as it is; cordoned devices and those that a pod holds are not free.
 func Summarize(spec v1alpha1.AcceleratorInventorySpec, s *v1alpha1.AcceleratorInventoryStatus) v1alpha1.InventorySummary {
-	held := map[v1alpha1.DeviceID]bool{}
-	for _, id := range spec.CordonedDevices {
-		held[id] = true
-	}
-	for _, a := range s.Allocations {
-		held[a.Device] = true
-	}
-	sum := v1alpha1.InventorySummary{Devices: int32(len(s.Devices))}
-	products, drivers, links := map[string]int{}, map[string]int{}, map[string]int{}
+	held := sets.New(held(spec, s)...)
+	sum := v1alpha1.InventorySummary{Devices: int32(len(s.Devices)), MemoryMiB: Sum(s.Devices).MemoryMiB}
+	products, drivers, links := map[string]int{}, sets.New[string](), sets.New[string]()
 	for i := range s.Devices {
 		d := &s.Devices[i]
 		if d.Health.State == v1alpha1.Healthy {
 			sum.Healthy++
 		}
-		if d.Memory != nil {
-			sum.MemoryMiB += d.Memory.TotalMiB
-		}
-		if d.Usable() && !held[d.ID] {
+		if d.Usable() && !held.Has(d.ID) {
 			sum.FreeMiB += d.FreeMiB()
 		}
 		if d.Product != "" {
 			products[d.Product]++
 		}
 		if d.Driver != "" {
-			drivers[strings.TrimSpace(d.Driver+" "+d.DriverVersion)]++
+			drivers.Insert(strings.TrimSpace(d.Driver + " " + d.DriverVersion))
 		}
 	}
 	for _, domain := range s.Links.Domains {
-		links[domain.Kind]++
+		links.Insert(domain.Kind)
 	}
 	for _, pair := range s.Links.Pairs {
-		links[pair.Kind]++
+		links.Insert(pair.Kind)
 	}
 	sum.Products = words.Shorten(listed(products), 512)
-	sum.Drivers = words.Shorten(strings.Join(sortedKeys(drivers), ", "), 256)
-	sum.Links = words.Shorten(strings.Join(sortedKeys(links), ", "), 128)
+	sum.Drivers = words.Shorten(strings.Join(sets.List(drivers), ", "), 256)
+	sum.Links = words.Shorten(strings.Join(sets.List(links), ", "), 128)
 	if sum.Devices > 0 {
 		sum.Memory, sum.Free = words.HumanMiB(sum.MemoryMiB), words.HumanMiB(sum.FreeMiB)
 	}
@@ -56,10 +49,8 @@ func Summarize(spec v1alpha1.AcceleratorInventorySpec, s *v1alpha1.AcceleratorIn
 
 func listed(counts map[string]int) string {
 	parts := make([]string, 0, len(counts))
-	for _, name := range sortedKeys(counts) {
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		parts = append(parts, fmt.Sprintf("%dx %s", counts[name], name))
 	}
 	return strings.Join(parts, ", ")
 }
-
-func sortedKeys(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }

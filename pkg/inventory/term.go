@@ -3,6 +3,7 @@ package inventory
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,40 +23,11 @@ const (
 	ContainsOne Operator = "~"
 )
 
-// written are the operators as they are written; an operator comes before those that it begins with.
-var written = []struct {
-	text     string
-	operator Operator
-}{
-	{">=", AtLeast},
-	{"<=", AtMost},
-	{"==", Equal},
-	{"!=", NotEqual},
-	{"=", Equal},
-	{">", Above},
-	{"<", Below},
-	{"~", ContainsOne},
-}
+// holdsFor are the orders of a value and the term's value for which an operator holds: -1 below, 0 at, 1 above it.
+var holdsFor = map[Operator][]int{AtLeast: {0, 1}, AtMost: {-1, 0}, Equal: {0}, NotEqual: {-1, 1}, Above: {1}, Below: {-1}}
 
 // Holds says whether the operator holds for numbers whose comparison gave an order below, at or above 0.
-func (o Operator) Holds(order int) bool {
-	switch o {
-	case AtLeast:
-		return order >= 0
-	case AtMost:
-		return order <= 0
-	case Equal:
-		return order == 0
-	case NotEqual:
-		return order != 0
-	case Above:
-		return order > 0
-	case Below:
-		return order < 0
-	default:
-		return false
-	}
-}
+func (o Operator) Holds(order int) bool { return slices.Contains(holdsFor[o], cmp.Compare(order, 0)) }
 
 // Term is a comparison as people write it: a field, an operator and a value (`memory>=80GB`).
 type Term struct {
@@ -76,41 +48,31 @@ func parseTerm(text string, offset int) (Term, error) {
 	if len(text) > maxTerm {
 		return Term{}, fmt.Errorf("position %d: a term of %d bytes: write at most %d", offset+1, len(text), maxTerm)
 	}
-	start := leadingBlanks(text)
-	end := start
-	for end < len(text) && isWord(text[end]) {
-		end++
+	parts := termPattern.FindStringSubmatchIndex(text)
+	part := func(n int) (string, int) { return text[parts[2*n]:parts[2*n+1]], offset + parts[2*n] }
+	field, fieldAt := part(1)
+	operator, operatorAt := part(2)
+	value, valueAt := part(3)
+	if operator == "=" {
+		operator = string(Equal)
 	}
-	if end == start {
-		return Term{}, fmt.Errorf("position %d: no field: write a field, an operator and a value, such as memory>=80GB", offset+start+1)
+	switch {
+	case field == "":
+		return Term{}, fmt.Errorf("position %d: no field: write a field, an operator and a value, such as memory>=80GB", fieldAt+1)
+	case operator == "":
+		return Term{}, fmt.Errorf("position %d: no operator after %q: write one of > >= < <= == !=", operatorAt+1, field)
+	case value == "":
+		return Term{}, fmt.Errorf("position %d: no value after %s%s: write one", valueAt+1, field, operator)
 	}
-	t := Term{Field: text[start:end], offset: offset + start}
-	at := end + leadingBlanks(text[end:])
-	for _, w := range written {
-		if strings.HasPrefix(text[at:], w.text) {
-			t.Operator, t.operatorAt = w.operator, offset+at
-			at += len(w.text)
-			break
-		}
-	}
-	if t.Operator == "" {
-		return Term{}, fmt.Errorf("position %d: no operator after %q: write one of > >= < <= == !=", offset+at+1, t.Field)
-	}
-	at += leadingBlanks(text[at:])
-	t.Value, t.valueAt = strings.TrimRight(text[at:], blanks), offset+at
-	if t.Value == "" {
-		return Term{}, fmt.Errorf("position %d: no value after %s%s: write one", offset+at+1, t.Field, t.Operator)
-	}
-	return t, nil
+	return Term{Field: field, Operator: Operator(operator), Value: value, offset: fieldAt, operatorAt: operatorAt, valueAt: valueAt}, nil
 }
+
+// termPattern matches every text; what a term lacks is empty.
+var termPattern = regexp.MustCompile(`(?s)^[ \t]*([0-9A-Za-z]*)[ \t]*(>=|<=|==|!=|=|>|<|~|)[ \t]*(.*?)[ \t]*$`)
 
 const blanks = " \t"
 
 func leadingBlanks(text string) int { return len(text) - len(strings.TrimLeft(text, blanks)) }
-
-func isWord(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-}
 
 // String returns the term as it would be written.
 func (t Term) String() string { return t.Field + string(t.Operator) + t.Value }
@@ -136,13 +98,10 @@ const maxQuantity = 1 << 53
 // Quantity reads the value as a decimal number with one of the units, each given by what it is worth; the empty unit is
 // for a number without one. It returns the number in the units' common measure, and the unit as it is in the map.
 func (t Term) Quantity(units map[string]float64) (value float64, unit string, err error) {
-	digits := 0
-	for digits < len(t.Value) && (t.Value[digits] == '.' || '0' <= t.Value[digits] && t.Value[digits] <= '9') {
-		digits++
-	}
-	suffix := strings.TrimLeft(t.Value[digits:], blanks)
+	rest := strings.TrimLeft(t.Value, ".0123456789")
+	suffix := strings.TrimLeft(rest, blanks)
 	remedy := "write a decimal number with " + unitList(units)
-	number, err := strconv.ParseFloat(t.Value[:digits], 64)
+	number, err := strconv.ParseFloat(strings.TrimSuffix(t.Value, rest), 64)
 	if err != nil {
 		return 0, "", t.BadValue(remedy)
 	}

@@ -57,22 +57,18 @@ func (t *Total) add(d *v1alpha1.Device) {
 
 // sumBy adds up the devices of each kind; a kind is a Total without counts.
 func sumBy(devices []v1alpha1.Device, kindOf func(*v1alpha1.Device) Total) []Total {
-	sums := map[Total]*Total{}
+	var sums []Total
 	for i := range devices {
 		kind := kindOf(&devices[i])
-		sum, ok := sums[kind]
-		if !ok {
-			sum = &kind
-			sums[kind] = sum
+		at, known := slices.BinarySearchFunc(sums, kind, compareKinds)
+		if !known {
+			sums = slices.Insert(sums, at, kind)
 		}
-		sum.add(&devices[i])
+		sums[at].add(&devices[i])
 	}
-	list := make([]Total, 0, len(sums))
-	for _, sum := range sums {
-		list = append(list, *sum)
-	}
-	slices.SortFunc(list, func(a, b Total) int {
-		return cmp.Or(cmp.Compare(a.Vendor, b.Vendor), cmp.Compare(a.Family, b.Family), cmp.Compare(a.Product, b.Product))
-	})
-	return list
+	return sums
+}
+
+func compareKinds(a, b Total) int {
+	return cmp.Or(cmp.Compare(a.Vendor, b.Vendor), cmp.Compare(a.Family, b.Family), cmp.Compare(a.Product, b.Product))
 }

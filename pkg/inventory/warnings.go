@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -36,22 +35,22 @@ func Warnings(status *v1alpha1.AcceleratorInventoryStatus) []Warning {
 
 // complaints returns the warnings about devices, by state, reason and message.
 func complaints(devices []v1alpha1.Device) []Warning {
-	type cause struct{ state, reason, message string }
-	concerned := map[cause][]v1alpha1.DeviceID{}
+	var found []Warning
 	for i := range devices {
 		h := &devices[i].Health
 		if h.State == v1alpha1.Healthy || h.Reason == "" && h.Message == "" {
 			continue
 		}
-		why := cause{string(h.State), h.Reason, h.Message}
-		concerned[why] = append(concerned[why], devices[i].ID)
+		one := Warning{State: string(h.State), Reason: h.Reason, Message: h.Message}
+		at, known := slices.BinarySearchFunc(found, one, compareWarnings)
+		if !known {
+			found = slices.Insert(found, at, one)
+		}
+		found[at].Devices = append(found[at].Devices, devices[i].ID)
 	}
-	causes := slices.SortedFunc(maps.Keys(concerned), func(a, b cause) int {
-		return cmp.Or(cmp.Compare(a.state, b.state), cmp.Compare(a.reason, b.reason), cmp.Compare(a.message, b.message))
-	})
-	warnings := make([]Warning, 0, len(causes))
-	for _, why := range causes {
-		warnings = append(warnings, Warning{Devices: concerned[why], State: why.state, Reason: why.reason, Message: why.message})
-	}
-	return warnings
+	return found
+}
+
+func compareWarnings(a, b Warning) int {
+	return cmp.Or(cmp.Compare(a.State, b.State), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Message, b.Message))
 }

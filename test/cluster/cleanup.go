@@ -3,18 +3,17 @@
 package cluster
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
@@ -37,24 +36,21 @@ func (n network) killProcesses(ctx context.Context) error {
 	})
 }
 
-// processes returns the processes in the nodes' network namespaces, each with its descendants.
+// processes returns the processes in the nodes' network namespaces, each with its descendants. A zombie waits for nothing but its
+// parent, and does not count.
 func (n network) processes() []int {
 	namespaces := n.namespaces()
-	entries, _ := os.ReadDir("/proc")
+	running, _ := procfs.AllProcs()
 	children := map[int][]int{}
 	var found []int
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil {
+	for _, p := range running {
+		stat, err := p.Stat()
+		if err != nil || stat.State == "Z" {
 			continue
 		}
-		parent, ok := parentOf(pid)
-		if !ok {
-			continue
-		}
-		children[parent] = append(children[parent], pid)
-		if namespace, _ := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid)); namespaces[namespace] {
-			found = append(found, pid)
+		children[stat.PPID] = append(children[stat.PPID], p.PID)
+		if own, err := p.Namespaces(); err == nil && namespaces[uint64(own["net"].Inode)] {
+			found = append(found, p.PID)
 		}
 	}
 	seen := map[int]bool{}
@@ -67,50 +63,32 @@ func (n network) processes() []int {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// namespaces are the nodes' network namespaces as /proc/PID/ns/net names them.
-func (n network) namespaces() map[string]bool {
-	namespaces := map[string]bool{}
+// namespaces are the inodes of the nodes' network namespaces.
+func (n network) namespaces() map[uint64]bool {
+	namespaces := map[uint64]bool{}
 	for i := 1; i <= maxNodes; i++ {
-		if info, err := os.Stat(namespacePath(n.namespace(i))); err == nil {
-			if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-				namespaces[fmt.Sprintf("net:[%d]", stat.Ino)] = true
-			}
+		var stat syscall.Stat_t
+		if syscall.Stat(namespacePath(n.namespace(i)), &stat) == nil {
+			namespaces[stat.Ino] = true
 		}
 	}
 	return namespaces
 }
 
-// parentOf returns the parent of a process; false where the process is gone, or a zombie that waits for nothing but its parent.
-func parentOf(pid int) (int, bool) {
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, after, _ := strings.Cut(string(stat), ") ")
-	fields := strings.Fields(after)
-	if len(fields) < 2 || fields[0] == "Z" {
-		return 0, false
-	}
-	parent, err := strconv.Atoi(fields[1])
-	return parent, err == nil
-}
-
 // unmount detaches every mount below the folder of the cluster that this process sees, the deepest first.
 func (c *Cluster) unmount() error {
-	file, err := os.Open("/proc/self/mounts")
+	mounts, err := procfs.GetMounts()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }()
-	var points []string
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		fields := strings.Fields(lines.Text())
-		if len(fields) > 1 && strings.HasPrefix(fields[1], c.options.Dir+"/") {
-			points = append(points, fields[1])
-		}
-	}
-	slices.Sort(points)
+	slices.SortFunc(mounts, func(a, b *procfs.MountInfo) int { return cmp.Compare(b.MountPoint, a.MountPoint) })
 	var errs []error
-	for _, point := range slices.Backward(points) {
-		if err := syscall.Unmount(point, syscall.MNT_DETACH); err != nil {
-			errs = append(errs, fmt.Errorf("unmount %s: %w", point, err))
+	for _, mount := range mounts {
+		if !strings.HasPrefix(mount.MountPoint, c.options.Dir+"/") {
+			continue
+		}
+		if err := syscall.Unmount(mount.MountPoint, syscall.MNT_DETACH); err != nil {
+			errs = append(errs, fmt.Errorf("unmount %s: %w", mount.MountPoint, err))
 		}
 	}
 	return errors.Join(errs...)

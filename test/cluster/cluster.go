@@ -17,12 +17,11 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/rankwright/rankwright/test/controlplane"
+	"github.com/rankwright/rankwright/test/process"
 )
 
 // stopGrace is what a component gets between SIGTERM and SIGKILL.
@@ -50,7 +49,7 @@ type Cluster struct {
 	options   Options
 	temporary bool
 	net       network
-	dns       dns
+	dns       *process.Process
 	lock      *os.File
 }
 
@@ -89,7 +88,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.dns, err = c.startDNS(); err != nil {
+	if err := c.startDNS(); err != nil {
 		return err
 	}
 	pause, err := pauseImage(ctx, c.options.Dir)
@@ -98,6 +97,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	}
 	starting, ctx := errgroup.WithContext(ctx)
 	starting.Go(func() error { return c.awaitDNS(ctx) })
+	starting.Go(func() error { return c.awaitServiceAccount(ctx) })
 	for number := 1; number <= c.options.Nodes; number++ {
 		node := newNode(c, number)
 		c.Nodes = append(c.Nodes, node)
@@ -108,26 +108,21 @@ func (c *Cluster) start(ctx context.Context) error {
 			return nil
 		})
 	}
-	if err := starting.Wait(); err != nil {
-		return err
-	}
-	return c.awaitServiceAccount()
+	return starting.Wait()
 }
 
-// awaitServiceAccount waits for the service account that pods of the default namespace need.
-func (c *Cluster) awaitServiceAccount() error {
-	ctx, cancel := context.WithTimeout(context.Background(), ReadyTimeout)
-	defer cancel()
+// awaitServiceAccount waits until the controller manager, which was started last, made the service account that pods of the
+// default namespace need.
+func (c *Cluster) awaitServiceAccount(ctx context.Context) error {
 	clients, err := kubernetes.NewForConfig(c.ControlPlane.Config())
 	if err != nil {
 		return err
 	}
-	err = awaitObject(ctx, clients.CoreV1().RESTClient(), "serviceaccounts", metav1.NamespaceDefault, "default",
-		&corev1.ServiceAccount{}, func(runtime.Object) bool { return true })
-	if err != nil {
-		return fmt.Errorf("service account default/default: %w", err)
-	}
-	return nil
+	components := c.ControlPlane.Processes()
+	return components[len(components)-1].Await(ctx, ReadyTimeout, func(ctx context.Context) error {
+		_, err := clients.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
+		return err
+	})
 }
 
 func (c *Cluster) prepare() error {
@@ -178,7 +173,9 @@ func (c *Cluster) Stop() {
 		node.stop()
 	}
 	c.Nodes = nil
-	c.dns.stop()
+	if c.dns != nil {
+		c.dns.Stop(stopGrace)
+	}
 	if c.ControlPlane != nil {
 		c.ControlPlane.Stop()
 	}

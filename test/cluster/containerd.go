@@ -4,17 +4,11 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
-
-	"k8s.io/apimachinery/pkg/util/wait"
-
-	"github.com/rankwright/rankwright/test/process"
 )
 
 // RuntimeHandler is the name by which a RuntimeClass has containers run by what InstallRuntime installs.
@@ -85,26 +79,20 @@ func (n *Node) StartContainerd(ctx context.Context) error {
 	if err := n.run("containerd", "--config", n.path("containerd.toml")); err != nil {
 		return err
 	}
-	return await(ctx, n.components["containerd"], func(ctx context.Context) error {
-		output, err := n.ctr(ctx, "version").CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("%w: %s", err, output)
-		}
-		return nil
+	return n.components["containerd"].Await(ctx, ReadyTimeout, func(ctx context.Context) error {
+		_, err := n.ctr(ctx, "version")
+		return err
 	})
 }
 
-func (n *Node) ctr(ctx context.Context, args ...string) interface {
-	CombinedOutput() ([]byte, error)
-} {
-	return n.Command(ctx, append([]string{filepath.Join(n.cluster.options.BinDir, "ctr"), "--namespace", "k8s.io"}, args...)...)
+// ctr runs containerd's client and returns what it printed.
+func (n *Node) ctr(ctx context.Context, args ...string) (string, error) {
+	return n.output(ctx, append([]string{filepath.Join(n.cluster.options.BinDir, "ctr"), "--namespace", "k8s.io"}, args...)...)
 }
 
 func (n *Node) loadImage(ctx context.Context, archive string) error {
-	if output, err := n.ctr(ctx, "images", "import", archive).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: import %s: %w: %s", n.Name, archive, err, output)
-	}
-	return nil
+	_, err := n.ctr(ctx, "images", "import", archive)
+	return err
 }
 
 // removeContainers kills every container and removes its cgroup, as far as containerd answers.
@@ -114,40 +102,22 @@ func (n *Node) removeContainers() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
 	defer cancel()
-	tasks, err := n.ctr(ctx, "tasks", "list", "--quiet").CombinedOutput()
+	tasks, err := n.ctr(ctx, "tasks", "list", "--quiet")
 	if err != nil {
 		return
 	}
-	for _, task := range strings.Fields(string(tasks)) {
-		_, _ = n.ctr(ctx, "tasks", "delete", "--force", task).CombinedOutput()
+	for _, task := range strings.Fields(tasks) {
+		_, _ = n.ctr(ctx, "tasks", "delete", "--force", task)
 	}
-}
-
-// await polls until a check passes or the process ends.
-func await(ctx context.Context, p *process.Process, check func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, ReadyTimeout)
-	defer cancel()
-	last := errors.New("not asked yet")
-	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		if exit := p.Exit(); exit != nil {
-			return false, exit
-		}
-		last = check(ctx)
-		return last == nil, nil
-	})
-	if ctx.Err() != nil {
-		return fmt.Errorf("%s is not ready: %w (last answer: %w); the end of its log:\n%s", p.Name(), err, last, p.LogTail(20))
-	}
-	return err
 }
 
 // ProcessOf returns the id, as this process sees it, of a container's first process.
 func (n *Node) ProcessOf(ctx context.Context, container string) (int, error) {
-	output, err := n.ctr(ctx, "tasks", "list").CombinedOutput()
+	tasks, err := n.ctr(ctx, "tasks", "list")
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w: %s", n.Name, err, output)
+		return 0, err
 	}
-	for line := range strings.Lines(string(output)) {
+	for line := range strings.Lines(tasks) {
 		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == container {
 			return strconv.Atoi(fields[1])
 		}

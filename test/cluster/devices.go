@@ -5,7 +5,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -40,22 +39,16 @@ func (n *Node) makeDevices(ctx context.Context, names []string) error {
 		return nil
 	}
 	script := []string{"env", "numbers=" + strings.Join(deviceNumbers, " "), "usable=", "left=", "sh", "-c", makeNodes, "mknod"}
-	if output, err := n.Command(ctx, append(script, names...)...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: make device nodes: %w: %s", n.Name, err, output)
+	if _, err := n.output(ctx, append(script, names...)...); err != nil {
+		return fmt.Errorf("make device nodes: %w", err)
 	}
 	n.devices = append(n.devices, names...)
 	return nil
 }
 
-// RemoveDevice removes a device node of the node's /dev.
-func (n *Node) RemoveDevice(ctx context.Context, name string) error {
-	n.devices = slices.DeleteFunc(n.devices, func(known string) bool { return known == name })
-	return n.removeDevices(ctx, name)
-}
-
-func (n *Node) removeDevices(ctx context.Context, names ...string) error {
-	if output, err := n.Command(ctx, append([]string{"rm", "-f"}, names...)...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", n.Name, err, output)
-	}
-	return nil
+// removeDevices removes the device nodes of the host that the node plays.
+func (n *Node) removeDevices(ctx context.Context) error {
+	_, err := n.output(ctx, append([]string{"rm", "-f"}, n.devices...)...)
+	n.devices = nil
+	return err
 }

@@ -76,9 +76,7 @@ func (n *Node) clearHost(ctx context.Context) error {
 	for _, name := range old {
 		err = errors.Join(err, os.RemoveAll(name))
 	}
-	err = errors.Join(err, n.removeDevices(ctx, n.devices...))
-	n.devices = nil
-	return err
+	return errors.Join(err, n.removeDevices(ctx))
 }
 
 // unpackHost writes the rootfs of a recording below a folder, and returns what it leaves out.

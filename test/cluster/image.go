@@ -3,10 +3,17 @@
 package cluster
 
 import (
+	"archive/tar"
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
+	"testing/fstest"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -18,60 +25,18 @@ import (
 // pauseName is the image of pods' sandboxes.
 const pauseName = "rankwright.dev/pause:local"
 
-const pauseSource = `package main
-
-import (
-	"os"
-	"os/signal"
-	"syscall"
-)
-
-// The first process of a pod's sandbox: it holds the namespaces and reaps orphans until it is told to end.
-func main() {
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGCHLD)
-	for s := range signals {
-		if s != syscall.SIGCHLD {
-			return
-		}
-		for {
-			if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
-				break
-			}
-		}
-	}
-}
-`
-
 // pauseImage builds the image of sandboxes and returns the archive.
 func pauseImage(ctx context.Context, dir string) (string, error) {
-	folder := filepath.Join(dir, "pause")
-	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // nothing in it is secret
+	content, err := pause.build(ctx, "cluster/pause")
+	if err != nil {
 		return "", err
 	}
-	for file, content := range map[string]string{"main.go": pauseSource, "go.mod": "module pause\n\ngo 1.26\n"} {
-		if err := os.WriteFile(filepath.Join(folder, file), []byte(content), 0o600); err != nil {
-			return "", err
-		}
+	program, archive := filepath.Join(dir, "pause"), filepath.Join(dir, "pause.tar")
+	if err := os.WriteFile(program, content, 0o755); err != nil { //nolint:gosec // a program
+		return "", err
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", "pause", ".")
-	build.Dir, build.Env = folder, append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
-	if output, err := build.CombinedOutput(); err != nil {
-		return "", &buildError{err, string(output)}
-	}
-	archive := filepath.Join(dir, "pause.tar")
-	return archive, WriteImage(archive, pauseName, Image{
-		Files: map[string]string{"/pause": filepath.Join(folder, "pause")}, Entrypoint: []string{"/pause"}, User: "65535:65535",
-	})
+	return archive, WriteImage(archive, pauseName, Image{Files: map[string]string{"/pause": program}, Entrypoint: []string{"/pause"}, User: "65535:65535"})
 }
-
-type buildError struct {
-	err    error
-	output string
-}
-
-func (e *buildError) Error() string { return "go build: " + e.err.Error() + ": " + e.output }
-func (e *buildError) Unwrap() error { return e.err }
 
 // Image is what an image holds: files of this machine by their paths in it, all in one layer.
 type Image struct {
@@ -95,7 +60,7 @@ func WriteImage(archive, reference string, image Image) error {
 		return err
 	}
 	config = config.DeepCopy()
-	config.OS, config.Architecture = "linux", architecture
+	config.OS, config.Architecture = runtime.GOOS, runtime.GOARCH
 	config.Config = v1.Config{Entrypoint: image.Entrypoint, User: image.User, WorkingDir: "/"}
 	if built, err = mutate.ConfigFile(built, config); err != nil {
 		return err
@@ -105,4 +70,26 @@ func WriteImage(archive, reference string, image Image) error {
 		return err
 	}
 	return tarball.WriteToFile(archive, tag, built)
+}
+
+// layerOf packs files, with the folders above them, as root's and readable by all. The same files give the same bytes.
+func layerOf(files map[string]string) (v1.Layer, error) {
+	tree := fstest.MapFS{}
+	for target, source := range files {
+		content, err := os.ReadFile(source) //nolint:gosec // a test's own
+		if err != nil {
+			return nil, fmt.Errorf("layer: %w", err)
+		}
+		info, err := os.Stat(source)
+		if err != nil {
+			return nil, fmt.Errorf("layer: %w", err)
+		}
+		tree[strings.TrimPrefix(target, "/")] = &fstest.MapFile{Data: content, Mode: info.Mode().Perm() | 0o444}
+	}
+	var packed bytes.Buffer
+	archive := tar.NewWriter(&packed)
+	if err := errors.Join(archive.AddFS(tree), archive.Close()); err != nil {
+		return nil, fmt.Errorf("layer: %w", err)
+	}
+	return tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed.Bytes())), nil })
 }

@@ -15,12 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
-	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/rankwright/rankwright/test/controlplane"
 	"github.com/rankwright/rankwright/test/process"
@@ -82,40 +77,32 @@ func (n *Node) start(ctx context.Context, pause string) error {
 	if err := os.MkdirAll(n.dir, 0o755); err != nil { //nolint:gosec // pods of other users read below it
 		return err
 	}
-	holder, err := process.Start(process.Spec{
+	for _, step := range []func(context.Context) error{
+		n.hold, n.StartContainerd, func(ctx context.Context) error { return n.loadImage(ctx, pause) },
+		n.writeKubeconfigs, func(context.Context) error { return n.StartKubelet() }, n.startProxy, n.AwaitReady,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	n.cluster.logf("%s: ready", n.Name)
+	return nil
+}
+
+// hold makes the node's namespaces, and starts what keeps them open.
+func (n *Node) hold(ctx context.Context) error {
+	var err error
+	n.holder, err = process.Start(process.Spec{
 		Name: n.Name, Path: "/usr/bin/nsenter", LogFile: n.path("holder.log"),
 		Args: []string{"--net=" + namespacePath(n.cluster.net.namespace(n.number)), "--", "unshare", "--mount", "sh", "-c", enter, "enter", n.dir},
 	})
 	if err != nil {
 		return err
 	}
-	n.holder = holder
-	if err := await(ctx, holder, func(context.Context) error {
+	return n.holder.Await(ctx, ReadyTimeout, func(context.Context) error {
 		_, err := os.Stat(n.path("entered"))
 		return err
-	}); err != nil {
-		return err
-	}
-	if err := n.StartContainerd(ctx); err != nil {
-		return err
-	}
-	if err := n.loadImage(ctx, pause); err != nil {
-		return err
-	}
-	if err := n.writeKubeconfigs(); err != nil {
-		return err
-	}
-	if err := n.StartKubelet(); err != nil {
-		return err
-	}
-	if err := n.startProxy(ctx); err != nil {
-		return err
-	}
-	if err := n.AwaitReady(ctx); err != nil {
-		return err
-	}
-	n.cluster.logf("%s: ready", n.Name)
-	return nil
+	})
 }
 
 // startProxy starts kube-proxy and returns when Services are known to the node.
@@ -123,22 +110,19 @@ func (n *Node) startProxy(ctx context.Context) error {
 	if err := n.run("kube-proxy", "--config", n.path("kube-proxy.yaml")); err != nil {
 		return err
 	}
-	return await(ctx, n.components["kube-proxy"], func(ctx context.Context) error {
-		output, err := n.Command(ctx, "iptables", "--wait", "--table", "nat", "--list-rules", "KUBE-SERVICES").CombinedOutput()
-		if err == nil && !strings.Contains(string(output), n.cluster.net.services().Addr().Next().String()) {
-			err = errors.New("the Service kubernetes is not among its rules")
+	return n.components["kube-proxy"].Await(ctx, ReadyTimeout, func(ctx context.Context) error {
+		rules, err := n.output(ctx, "iptables", "--wait", "--table", "nat", "--list-rules", "KUBE-SERVICES")
+		if err == nil && !strings.Contains(rules, n.cluster.net.services().Addr().Next().String()) {
+			err = fmt.Errorf("the Service kubernetes is not among its rules: %s", rules)
 		}
-		if err != nil {
-			return fmt.Errorf("%w: %s", err, output)
-		}
-		return nil
+		return err
 	})
 }
 
 func (n *Node) path(name string) string { return filepath.Join(n.dir, name) }
 
 // writeKubeconfigs writes what the kubelet and kube-proxy are told, and who they are.
-func (n *Node) writeKubeconfigs() error {
+func (n *Node) writeKubeconfigs(context.Context) error {
 	kubelet, err := n.cluster.ControlPlane.NodeConfig(n.Name)
 	if err != nil {
 		return err
@@ -147,21 +131,26 @@ func (n *Node) writeKubeconfigs() error {
 	if err != nil {
 		return err
 	}
-	if err := controlplane.WriteKubeconfig(n.path("kubelet.kubeconfig"), kubelet); err != nil {
-		return err
-	}
-	if err := controlplane.WriteKubeconfig(n.path("kube-proxy.kubeconfig"), proxy); err != nil {
-		return err
-	}
-	if err := writeYAML(n.path("kubelet.yaml"), n.kubeletConfig()); err != nil {
-		return err
-	}
-	return writeYAML(n.path("kube-proxy.yaml"), n.proxyConfig())
+	return errors.Join(
+		controlplane.WriteKubeconfig(n.path("kubelet.kubeconfig"), kubelet),
+		controlplane.WriteKubeconfig(n.path("kube-proxy.kubeconfig"), proxy),
+		writeYAML(n.path("kubelet.yaml"), n.kubeletConfig()),
+		writeYAML(n.path("kube-proxy.yaml"), n.proxyConfig()),
+	)
 }
 
 // Command returns a command that runs in the node's namespaces.
 func (n *Node) Command(ctx context.Context, argv ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, "nsenter", n.inside(argv...)...)
+}
+
+// output runs a command in the node's namespaces and returns what it printed, which an error has too.
+func (n *Node) output(ctx context.Context, argv ...string) (string, error) {
+	printed, err := n.Command(ctx, argv...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%s: %s: %w: %s", n.Name, argv[0], err, printed)
+	}
+	return string(printed), nil
 }
 
 func (n *Node) inside(argv ...string) []string {
@@ -190,9 +179,6 @@ func (n *Node) Kill(component string) {
 	}
 }
 
-// LogFile returns the path of a component's log.
-func (n *Node) LogFile(component string) string { return n.path(component + ".log") }
-
 // Path returns the path, as this process sees it, of a file by its name inside of the node.
 func (n *Node) Path(name string) string { return fmt.Sprintf("/proc/%d/root%s", n.holder.PID(), name) }
 
@@ -201,38 +187,22 @@ func (n *Node) DevicePlugins() string { return n.path("kubelet/device-plugins") 
 
 // AwaitReady waits until the Node is Ready.
 func (n *Node) AwaitReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, ReadyTimeout)
-	defer cancel()
 	clients, err := kubernetes.NewForConfig(n.cluster.ControlPlane.Config())
 	if err != nil {
 		return err
 	}
-	err = awaitObject(ctx, clients.CoreV1().RESTClient(), "nodes", metav1.NamespaceAll, n.Name, &corev1.Node{}, func(o runtime.Object) bool {
-		node, ok := o.(*corev1.Node)
-		return ok && ready(node)
-	})
-	if err != nil {
-		return fmt.Errorf("not Ready: %w; the end of %s:\n%s", err, n.LogFile("kubelet"), n.components["kubelet"].LogTail(20))
-	}
-	return nil
-}
-
-// awaitObject watches an object until it is as it should be.
-func awaitObject(ctx context.Context, client cache.Getter, resource, namespace, name string, kind runtime.Object, good func(runtime.Object) bool) error {
-	objects := cache.NewListWatchFromClient(client, resource, namespace, fields.OneTermEqualSelector("metadata.name", name))
-	_, err := watchtools.UntilWithSync(ctx, objects, kind, nil, func(event watch.Event) (bool, error) {
-		return event.Type != watch.Deleted && good(event.Object), nil
-	})
-	return err
-}
-
-func ready(node *corev1.Node) bool {
-	for _, condition := range node.Status.Conditions {
-		if condition.Type == corev1.NodeReady {
-			return condition.Status == corev1.ConditionTrue
+	return n.components["kubelet"].Await(ctx, ReadyTimeout, func(ctx context.Context) error {
+		node, err := clients.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
 		}
-	}
-	return false
+		for _, condition := range node.Status.Conditions {
+			if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
+				return nil
+			}
+		}
+		return fmt.Errorf("its Node is not Ready: %+v", node.Status.Conditions)
+	})
 }
 
 func (n *Node) stop() {

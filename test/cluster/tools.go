@@ -31,23 +31,21 @@ type program struct {
 	err     error
 }
 
-// player plays tools; nvidiaRuntime plays NVIDIA's container runtime.
-var player, nvidiaRuntime program
+// player plays tools; nvidiaRuntime plays NVIDIA's container runtime; pause holds sandboxes.
+var player, nvidiaRuntime, pause program
 
 // build returns the program that a package of folder test is.
 func (p *program) build(ctx context.Context, name string) ([]byte, error) {
 	p.Do(func() {
-		folder, err := os.MkdirTemp("", "rankwright-"+name+"-")
-		if err != nil {
-			p.err = err
+		var folder string
+		if folder, p.err = os.MkdirTemp("", "rankwright-program-"); p.err != nil {
 			return
 		}
 		defer func() { _ = os.RemoveAll(folder) }()
-		binary := filepath.Join(folder, name)
-		if p.err = repository.Build(ctx, binary, "test/"+name); p.err != nil {
-			return
+		binary := filepath.Join(folder, "program")
+		if p.err = repository.Build(ctx, binary, "test/"+name); p.err == nil {
+			p.content, p.err = os.ReadFile(binary) //nolint:gosec // just built
 		}
-		p.content, p.err = os.ReadFile(binary) //nolint:gosec // just built
 	})
 	return p.content, p.err
 }

@@ -1,7 +1,6 @@
 package controlplane
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -12,17 +11,13 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
-	"sigs.k8s.io/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/internal/repository"
 )
@@ -72,18 +67,13 @@ func ReadConfig(names ...string) ([]*unstructured.Unstructured, error) {
 }
 
 func decodeManifests(content []byte) ([]*unstructured.Unstructured, error) {
+	const buffer = 4096
 	var objects []*unstructured.Unstructured
-	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
-	for {
-		document, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			return objects, nil
-		}
-		if err != nil {
-			return nil, err
-		}
+	for decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), buffer); ; {
 		var object map[string]any
-		if err := yaml.Unmarshal(document, &object); err != nil {
+		if err := decoder.Decode(&object); errors.Is(err, io.EOF) {
+			return objects, nil
+		} else if err != nil {
 			return nil, err
 		}
 		if len(object) > 0 {
@@ -95,32 +85,21 @@ func decodeManifests(content []byte) ([]*unstructured.Unstructured, error) {
 // Apply applies objects by server-side apply, in their order. Namespaced objects without a namespace go to
 // namespace.
 func Apply(ctx context.Context, config *rest.Config, namespace string, objects ...*unstructured.Unstructured) error {
-	client, err := dynamic.NewForConfig(config)
+	c, err := client.New(config, client.Options{})
 	if err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
-	discoverer, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return fmt.Errorf("client: %w", err)
-	}
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discoverer))
 	for _, object := range objects {
-		kind := object.GroupVersionKind()
-		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		object = object.DeepCopy()
+		namespaced, err := c.IsObjectNamespaced(object)
+		if namespaced && object.GetNamespace() == "" {
+			object.SetNamespace(namespace)
+		}
+		if err == nil {
+			err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(fieldManager), client.ForceOwnership)
+		}
 		if err != nil {
-			return fmt.Errorf("apply %s %s: %w", kind.Kind, object.GetName(), err)
-		}
-		var resource dynamic.ResourceInterface = client.Resource(mapping.Resource)
-		if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-			to := object.GetNamespace()
-			if to == "" {
-				to = namespace
-			}
-			resource = client.Resource(mapping.Resource).Namespace(to)
-		}
-		options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
-		if _, err := resource.Apply(ctx, object.GetName(), object, options); err != nil {
-			return fmt.Errorf("apply %s %s: %w", kind.Kind, object.GetName(), err)
+			return fmt.Errorf("apply %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -49,7 +48,7 @@ func (c *ControlPlane) outside(user string, groups ...string) (*rest.Config, err
 }
 
 // Authority returns the path of the certificate authority of clients and of the API server.
-func (c *ControlPlane) Authority() string { return filepath.Join(c.dir, "ca.crt") }
+func (c *ControlPlane) Authority() string { return c.path("ca.crt") }
 
 // ConfigForToken returns a configuration with a bearer token, as TokenRequest gives it.
 func (c *ControlPlane) ConfigForToken(token string) *rest.Config {
@@ -90,7 +89,7 @@ func (c *ControlPlane) anonymous() *rest.Config {
 }
 
 // Kubeconfig returns the path of the administrator's kubeconfig, in the control plane's folder.
-func (c *ControlPlane) Kubeconfig() string { return filepath.Join(c.dir, "admin.kubeconfig") }
+func (c *ControlPlane) Kubeconfig() string { return c.path("admin.kubeconfig") }
 
 // WriteKubeconfig writes a configuration, as the Config methods give it, for programs that read a file.
 func WriteKubeconfig(path string, config *rest.Config) error {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"strconv"
 )
@@ -26,15 +25,10 @@ func (o Options) addresses() []netip.Addr {
 	return []netip.Addr{loopback.Address, network.Address, network.Services.Addr().Next()}
 }
 
-// files are the paths of what the components read.
-type files struct{ dir string }
-
-func (f files) path(name string) string { return filepath.Join(f.dir, name) }
-
-func etcdArgs(f files, port int) []string {
+func (c *ControlPlane) etcdArgs(port int) []string {
 	url := "http://127.0.0.1:" + strconv.Itoa(port)
 	return []string{
-		"--data-dir=" + f.path("etcd"),
+		"--data-dir=" + c.path("etcd"),
 		"--listen-client-urls=" + url,
 		"--advertise-client-urls=" + url,
 		"--listen-peer-urls=http://127.0.0.1:0",
@@ -44,20 +38,20 @@ func etcdArgs(f files, port int) []string {
 	}
 }
 
-func apiserverArgs(f files, etcdPort, port int, options Options) []string {
-	network := options.network()
+func (c *ControlPlane) apiserverArgs(etcdPort, port int) []string {
+	options, network := c.options, c.options.network()
 	args := []string{
 		"--etcd-servers=http://127.0.0.1:" + strconv.Itoa(etcdPort),
 		"--advertise-address=" + network.Address.String(),
 		"--secure-port=" + strconv.Itoa(port),
-		"--cert-dir=" + f.path("apiserver"),
-		"--tls-cert-file=" + f.path("apiserver.crt"),
-		"--tls-private-key-file=" + f.path("apiserver.key"),
-		"--client-ca-file=" + f.path("ca.crt"),
+		"--cert-dir=" + c.path("apiserver"),
+		"--tls-cert-file=" + c.path("apiserver.crt"),
+		"--tls-private-key-file=" + c.path("apiserver.key"),
+		"--client-ca-file=" + c.path("ca.crt"),
 		"--authorization-mode=Node,RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc",
-		"--service-account-signing-key-file=" + f.path("sa.key"),
-		"--service-account-key-file=" + f.path("sa.pub"),
+		"--service-account-signing-key-file=" + c.path("sa.key"),
+		"--service-account-key-file=" + c.path("sa.key"),
 		"--service-cluster-ip-range=" + network.Services.String(),
 		"--allow-privileged=true",
 	}
@@ -68,8 +62,8 @@ func apiserverArgs(f files, etcdPort, port int, options Options) []string {
 			// No kube-proxy serves the API server's own namespace: webhooks are called at their pods' addresses.
 			"--enable-aggregator-routing=true",
 			"--kubelet-preferred-address-types=InternalIP",
-			"--audit-policy-file="+f.path("audit.yaml"), "--audit-log-path="+f.path("audit.log"),
-			"--kubelet-client-certificate="+f.path("kubelet.crt"), "--kubelet-client-key="+f.path("kubelet.key"))
+			"--audit-policy-file="+c.path("audit.yaml"), "--audit-log-path="+c.path("audit.log"),
+			"--kubelet-client-certificate="+c.path("kubelet.crt"), "--kubelet-client-key="+c.path("kubelet.key"))
 	}
 	for _, gate := range slices.Sorted(maps.Keys(options.FeatureGates)) {
 		args = append(args, fmt.Sprintf("--feature-gates=%s=%t", gate, options.FeatureGates[gate]))
@@ -84,25 +78,25 @@ func apiserverArgs(f files, etcdPort, port int, options Options) []string {
 	return args
 }
 
-func schedulerArgs(f files) []string {
+func (c *ControlPlane) schedulerArgs() []string {
 	return []string{
-		"--kubeconfig=" + f.path("scheduler.kubeconfig"),
+		"--kubeconfig=" + c.path("scheduler.kubeconfig"),
 		"--leader-elect=false",
 		"--secure-port=0",
 	}
 }
 
-func controllerManagerArgs(f files, options Options) []string {
+func (c *ControlPlane) controllerManagerArgs() []string {
 	controllers := "*"
-	if options.LeaveNodes {
+	if c.options.LeaveNodes {
 		controllers += ",-node-lifecycle-controller"
 	}
 	return []string{
 		"--controllers=" + controllers,
-		"--kubeconfig=" + f.path("controller-manager.kubeconfig"),
+		"--kubeconfig=" + c.path("controller-manager.kubeconfig"),
 		"--use-service-account-credentials=true",
-		"--service-account-private-key-file=" + f.path("sa.key"),
-		"--root-ca-file=" + f.path("ca.crt"),
+		"--service-account-private-key-file=" + c.path("sa.key"),
+		"--root-ca-file=" + c.path("ca.crt"),
 		"--leader-elect=false",
 		"--secure-port=0",
 	}

@@ -10,7 +10,6 @@ package controlplane
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,8 +19,8 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/keyutil"
 
 	"github.com/rankwright/rankwright/test/process"
 )
@@ -31,7 +30,6 @@ const (
 	startAttempts = 3
 	// readyTimeout is far above the 3 s that a start takes alone on two cores, for machines that are busy.
 	readyTimeout = 3 * time.Minute
-	readyPoll    = 100 * time.Millisecond
 	// stopGrace is what a component gets between SIGTERM and SIGKILL.
 	stopGrace = 5 * time.Second
 )
@@ -157,9 +155,9 @@ func (c *ControlPlane) writeKeys() error {
 	if err != nil {
 		return err
 	}
-	private, public, err := newSigningKey()
+	tokens, err := keyutil.MakeEllipticPrivateKeyPEM()
 	if err != nil {
-		return err
+		return fmt.Errorf("key of service account tokens: %w", err)
 	}
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return fmt.Errorf("folder of the control plane: %w", err)
@@ -171,10 +169,9 @@ func (c *ControlPlane) writeKeys() error {
 		"apiserver.key": server.key,
 		"kubelet.crt":   kubelet.certificate,
 		"kubelet.key":   kubelet.key,
-		"sa.key":        private,
-		"sa.pub":        public,
+		"sa.key":        tokens,
 	} {
-		if err := os.WriteFile(filepath.Join(c.dir, name), content, 0o600); err != nil {
+		if err := os.WriteFile(c.path(name), content, 0o600); err != nil {
 			return fmt.Errorf("keys of the control plane: %w", err)
 		}
 	}
@@ -188,34 +185,31 @@ const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitSt
 
 // AuditLog is the path of the API server's log of what service accounts write, an audit.k8s.io/v1 Event a line. A control
 // plane without a Network writes none.
-func (c *ControlPlane) AuditLog() string { return filepath.Join(c.dir, "audit.log") }
+func (c *ControlPlane) AuditLog() string { return c.path("audit.log") }
 
 // start makes one attempt on ports of its own.
 func (c *ControlPlane) start(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
 	ports, err := FreePorts(2)
 	if err != nil {
 		return err
 	}
-	if err := os.RemoveAll(filepath.Join(c.dir, "etcd")); err != nil {
+	if err := os.RemoveAll(c.path("etcd")); err != nil {
 		return fmt.Errorf("data of etcd: %w", err)
 	}
-	f := files{dir: c.dir}
 	etcdPort, port := ports[0], ports[1]
-	if err := c.run("etcd", etcdArgs(f, etcdPort)); err != nil {
+	if err := c.run("etcd", c.etcdArgs(etcdPort)); err != nil {
 		return err
 	}
 	if err := c.await(ctx, http.DefaultClient, fmt.Sprintf("http://127.0.0.1:%d/readyz", etcdPort)); err != nil {
 		return err
 	}
-	if err := c.run("kube-apiserver", apiserverArgs(f, etcdPort, port, c.options)); err != nil {
+	if err := c.run("kube-apiserver", c.apiserverArgs(etcdPort, port)); err != nil {
 		return err
 	}
 	if err := c.connect(ctx, port); err != nil {
 		return err
 	}
-	return c.startControllers(f)
+	return c.startControllers()
 }
 
 // connect makes the administrator's configuration and waits for the API server to be ready.
@@ -237,14 +231,14 @@ func (c *ControlPlane) connect(ctx context.Context, port int) error {
 	return WriteKubeconfig(c.Kubeconfig(), admin)
 }
 
-func (c *ControlPlane) startControllers(f files) error {
+func (c *ControlPlane) startControllers() error {
 	for _, controller := range []struct {
 		enabled            bool
 		name, binary, user string
 		args               []string
 	}{
-		{c.options.Scheduler, "scheduler", "kube-scheduler", "system:kube-scheduler", schedulerArgs(f)},
-		{c.options.ControllerManager, "controller-manager", "kube-controller-manager", "system:kube-controller-manager", controllerManagerArgs(f, c.options)},
+		{c.options.Scheduler, "scheduler", "kube-scheduler", "system:kube-scheduler", c.schedulerArgs()},
+		{c.options.ControllerManager, "controller-manager", "kube-controller-manager", "system:kube-controller-manager", c.controllerManagerArgs()},
 	} {
 		if !controller.enabled {
 			continue
@@ -253,7 +247,7 @@ func (c *ControlPlane) startControllers(f files) error {
 		if err != nil {
 			return err
 		}
-		if err := WriteKubeconfig(f.path(controller.name+".kubeconfig"), config); err != nil {
+		if err := WriteKubeconfig(c.path(controller.name+".kubeconfig"), config); err != nil {
 			return err
 		}
 		if err := c.run(controller.binary, controller.args); err != nil {
@@ -270,7 +264,7 @@ func (c *ControlPlane) run(binary string, args []string) error {
 		Args: args,
 		// Components collect garbage less often than by default, which takes a tenth off their processor time.
 		Env:     append(os.Environ(), "GOGC=400"),
-		LogFile: filepath.Join(c.dir, binary+".log"),
+		LogFile: c.path(binary + ".log"),
 	})
 	if err != nil {
 		return err
@@ -280,23 +274,11 @@ func (c *ControlPlane) run(binary string, args []string) error {
 	return nil
 }
 
-// await polls an address, which is all that a process offers that has no API yet, until it answers 200 or the process
-// started last ends.
+// await returns when an address, which is all that a process offers that has no API yet, answers 200. It fails where the
+// process started last ends.
 func (c *ControlPlane) await(ctx context.Context, client *http.Client, url string) error {
-	p := c.processes[len(c.processes)-1]
-	begin := time.Now()
-	last := errors.New("not asked yet")
-	err := wait.PollUntilContextCancel(ctx, readyPoll, true, func(ctx context.Context) (bool, error) {
-		if exit := p.Exit(); exit != nil {
-			return false, exit
-		}
-		last = probe(ctx, client, url)
-		return last == nil, nil
-	})
-	if ctx.Err() != nil {
-		return fmt.Errorf("%s is not ready: %w (last answer: %w); the end of %s:\n%s", p.Name(), err, last, p.LogFile(), p.LogTail(20))
-	}
-	if err != nil {
+	p, begin := c.processes[len(c.processes)-1], time.Now()
+	if err := p.Await(ctx, readyTimeout, func(ctx context.Context) error { return probe(ctx, client, url) }); err != nil {
 		return err
 	}
 	c.logf("%s: ready after %.1f s", p.Name(), time.Since(begin).Seconds())
@@ -324,6 +306,8 @@ func (c *ControlPlane) Processes() []*process.Process { return slices.Clone(c.pr
 
 // Dir returns the folder of keys, data and logs.
 func (c *ControlPlane) Dir() string { return c.dir }
+
+func (c *ControlPlane) path(name string) string { return filepath.Join(c.dir, name) }
 
 // Stop ends every component, the last started first, and removes the folder where Start made it. It may be called more
 // than once.

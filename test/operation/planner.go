@@ -65,26 +65,22 @@ func FirstFit(cluster *fleet.Cluster, request shape.Request) (*v1alpha1.Sharding
 	spec.Strategy.Replicas = int32(copies)
 	spec.Model.Name, spec.Model.Architecture = request.Model.Name, request.Model.Architecture
 	spec.Enforcement = request.Placement.Spec.Enforcement
-	used := map[string]bool{}
-	total := 0
-	byNode := map[string][]v1alpha1.DeviceID{}
-	for _, d := range cluster.Free() {
+	all, byNode := cluster.Free(), map[string][]v1alpha1.DeviceID{}
+	for _, d := range all {
 		byNode[d.Node] = append(byNode[d.Node], d.Device)
-		total++
 	}
 	for _, name := range slices.Sorted(maps.Keys(byNode)) {
 		for free := byNode[name]; len(free) >= tensor && len(spec.Nodes) < copies; free = free[tensor:] {
 			spec.Nodes = append(spec.Nodes, v1alpha1.PlanRow{Node: name, Replica: int32(len(spec.Nodes)), Devices: free[:tensor]})
-			used[name] = true
 		}
 	}
 	if len(spec.Nodes) < copies {
 		return nil, &plan.Unplaceable{
-			Reason: shape.ReasonTooFewDevices, Message: fmt.Sprintf("%d copies of %d devices do not fit in %d free devices.", copies, tensor, total),
-			Shortfall: v1alpha1.Shortfall{FreeDevices: int32(total)},
+			Reason: shape.ReasonTooFewDevices, Message: fmt.Sprintf("%d copies of %d devices do not fit in %d free devices.", copies, tensor, len(all)),
+			Shortfall: v1alpha1.Shortfall{FreeDevices: int32(len(all))},
 		}
 	}
-	spec.Totals = v1alpha1.PlanTotals{Devices: int32(tensor * copies), Nodes: int32(len(used)), Memory: "1 MiB"}
+	spec.Totals = v1alpha1.PlanTotals{Devices: int32(tensor * copies), Nodes: int32(len(spec.NodeNames())), Memory: "1 MiB"}
 	return spec, nil
 }
 

@@ -14,7 +14,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 func main() {
@@ -23,20 +24,15 @@ func main() {
 	flag.Parse()
 	cases := append(catalogueCases(), drawnCases()...)
 	lines := make([]string, len(cases))
-	var wait sync.WaitGroup
-	next := make(chan int)
-	for range runtime.GOMAXPROCS(0) {
-		wait.Go(func() {
-			for i := range next {
-				lines[i] = line(&cases[i], *verbose)
-			}
+	var planning errgroup.Group
+	planning.SetLimit(runtime.GOMAXPROCS(0))
+	for i := 0; i < len(cases); i += *every {
+		planning.Go(func() error {
+			lines[i] = line(&cases[i], *verbose)
+			return nil
 		})
 	}
-	for i := 0; i < len(cases); i += *every {
-		next <- i
-	}
-	close(next)
-	wait.Wait()
+	_ = planning.Wait()
 	out := bufio.NewWriter(os.Stdout)
 	defer func() { _ = out.Flush() }()
 	for _, l := range lines {

@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // Spec says what to run.
@@ -128,9 +130,7 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 // Exit returns an error that says how the child ended, with the end of its log; nil while it runs. An end with status 0
 // is reported too, as servers are not expected to end.
 func (p *Process) Exit() error {
-	select {
-	case <-p.done:
-	default:
+	if !p.ended() {
 		return nil
 	}
 	end := p.err
@@ -144,10 +144,12 @@ func (p *Process) Exit() error {
 }
 
 // Succeeded says whether the child has ended with status 0.
-func (p *Process) Succeeded() bool {
+func (p *Process) Succeeded() bool { return p.ended() && p.err == nil }
+
+func (p *Process) ended() bool {
 	select {
 	case <-p.done:
-		return p.err == nil
+		return true
 	default:
 		return false
 	}
@@ -169,11 +171,27 @@ func (p *Process) Stop(grace time.Duration) {
 
 // signalRunning leaves a child alone that has been waited for: its process id may be another's by now.
 func (p *Process) signalRunning(s syscall.Signal) {
-	select {
-	case <-p.done:
-	default:
+	if !p.ended() {
 		p.signal(s)
 	}
+}
+
+// Await asks again and again whether a child is ready, and returns when the answer is nil. It fails when the child ends, and
+// when the time is over.
+func (p *Process) Await(ctx context.Context, timeout time.Duration, ready func(context.Context) error) error {
+	const poll = 50 * time.Millisecond
+	last := errors.New("not asked yet")
+	err := wait.PollUntilContextTimeout(ctx, poll, timeout, true, func(ctx context.Context) (bool, error) {
+		if exit := p.Exit(); exit != nil {
+			return false, exit
+		}
+		last = ready(ctx)
+		return last == nil, nil
+	})
+	if wait.Interrupted(err) {
+		return fmt.Errorf("%s is not ready: %w (last answer: %w); the end of %s:\n%s", p.Name(), err, last, p.LogFile(), p.LogTail(20))
+	}
+	return err
 }
 
 // LogTail returns the last lines of the log, or why it cannot be read.

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/rankwright/rankwright/test/cluster"
@@ -37,14 +38,18 @@ func start(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	s := supervisor{dir: *dir, nodes: *nodes}
+	folder, err := filepath.Abs(*dir)
+	if err != nil {
+		return err
+	}
+	s := supervisor{dir: folder, nodes: *nodes}
 	switch args[0] {
 	case "up":
 		return s.up(ctx)
 	case "down":
 		return s.down(ctx)
 	case "run":
-		return run(ctx, *dir, *nodes)
+		return run(ctx, folder, *nodes)
 	default:
 		return fmt.Errorf("%q: say up, down or run", args[0])
 	}

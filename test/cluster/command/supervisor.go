@@ -51,10 +51,6 @@ func (s supervisor) running() int {
 
 // up starts the cluster unless it runs already, shows what it says, and returns when it is ready.
 func (s supervisor) up(ctx context.Context) error {
-	var err error
-	if s.dir, err = filepath.Abs(s.dir); err != nil {
-		return err
-	}
 	if pid := s.running(); pid != 0 {
 		fmt.Printf("runs already, process %d\n", pid)
 		return s.follow(ctx, pid)
@@ -106,10 +102,6 @@ func (s supervisor) follow(ctx context.Context, pid int) error {
 
 // down stops the cluster and waits until all of it is gone. None is no error.
 func (s supervisor) down(ctx context.Context) error {
-	var err error
-	if s.dir, err = filepath.Abs(s.dir); err != nil {
-		return err
-	}
 	pid := s.running()
 	if pid == 0 {
 		fmt.Println("no cluster runs in " + s.dir)
@@ -119,7 +111,7 @@ func (s supervisor) down(ctx context.Context) error {
 		return fmt.Errorf("stop process %d: %w", pid, err)
 	}
 	fmt.Printf("stopping process %d\n", pid)
-	err = wait.PollUntilContextCancel(ctx, poll, true, func(context.Context) (bool, error) { return !alive(pid), nil })
+	err := wait.PollUntilContextCancel(ctx, poll, true, func(context.Context) (bool, error) { return !alive(pid), nil })
 	if err != nil {
 		return err
 	}
@@ -128,11 +120,10 @@ func (s supervisor) down(ctx context.Context) error {
 
 // forget removes the data, and keeps the logs.
 func (s supervisor) forget() error {
-	err := os.Remove(s.pidFile())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if err := os.Remove(s.pidFile()); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return err
+	return nil
 }
 
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }

@@ -19,9 +19,9 @@ import (
 type AcceleratorInventoryApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// What the administrator wants of this node.
+	// What the administrator, and the operator on the administrator's behalf, asks of this node.
 	Spec *AcceleratorInventorySpecApplyConfiguration `json:"spec,omitempty"`
-	// What the node agent sees.
+	// What the node agent sees on this node.
 	Status *AcceleratorInventoryStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 //
 // AcceleratorInventorySpec is the administrator's.
 type AcceleratorInventorySpecApplyConfiguration struct {
-	// Ids of devices that must not be planned or allocated. What runs on them goes on.
+	// Ids, as in status.devices, of devices that no new plan and no new pod may get. What runs on them goes on.
 	CordonedDevices []apiv1alpha1.DeviceID `json:"cordonedDevices,omitempty"`
 	// Devices that are kept for one pod of a placement each. The operator writes them, for plans whose enforcement is Slot.
 	Slots []SlotApplyConfiguration `json:"slots,omitempty"`

@@ -11,29 +11,29 @@ import (
 //
 // AcceleratorInventoryStatus is what the node agent sees.
 type AcceleratorInventoryStatusApplyConfiguration struct {
-	// Generation of the spec that the agent has taken into account.
+	// The metadata.generation of the spec that the agent last took into account.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// Version of the agent that wrote this.
+	// Version of the node agent that wrote this status.
 	AgentVersion *string `json:"agentVersion,omitempty"`
-	// Counts and sums over the devices.
+	// Counts and sums over the devices, for printer columns.
 	Summary *InventorySummaryApplyConfiguration `json:"summary,omitempty"`
-	// The accelerators, in order of their ids.
+	// The accelerators of the node, and partitions in place of those that are partitioned, in order of their ids.
 	Devices []DeviceApplyConfiguration `json:"devices,omitempty"`
-	// Connections between them that are faster than PCIe.
+	// Connections between the devices that are faster than PCIe.
 	Links *LinksApplyConfiguration `json:"links,omitempty"`
-	// Network ports.
+	// Network ports of the node.
 	NICs []NICApplyConfiguration `json:"nics,omitempty"`
-	// Disks.
+	// Disks of the node.
 	Storage []StorageDeviceApplyConfiguration `json:"storage,omitempty"`
-	// The host itself.
+	// The node apart from its accelerators: processors, memory, operating system, cloud.
 	Host *HostApplyConfiguration `json:"host,omitempty"`
-	// Which pod holds which device, as the kubelet says; a shared device has several rows.
+	// Which pod holds which device, as the kubelet reports it. A device that several pods share has a row for each.
 	Allocations []AllocationApplyConfiguration `json:"allocations,omitempty"`
-	// What each detection backend found.
+	// What each detection backend of the node agent found, or why it could not look.
 	Backends []BackendStatusApplyConfiguration `json:"backends,omitempty"`
-	// Detected: every backend could look. Labelled: every node label could be written. Monitored: the health of every
-	// device is observed. Served: the kubelet takes every device that is to be served. AllocationsCurrent: the kubelet
-	// says who holds which.
+	// Detected: every backend could look. Labelled: every node label could be written. Monitored: the health of every device
+	// is observed. Served: the kubelet takes every device that is to be served. AllocationsCurrent: the kubelet still says
+	// which pod holds which device.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

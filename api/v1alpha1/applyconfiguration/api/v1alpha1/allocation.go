@@ -11,15 +11,15 @@ import (
 //
 // Allocation says who holds a device.
 type AllocationApplyConfiguration struct {
-	// The device.
+	// Id of the device that is held, as in status.devices.
 	Device *apiv1alpha1.DeviceID `json:"device,omitempty"`
-	// Namespace of the pod.
+	// Namespace of the pod that holds the device.
 	Namespace *string `json:"namespace,omitempty"`
-	// Name of the pod.
+	// Name of the pod that holds the device.
 	Pod *string `json:"pod,omitempty"`
-	// Container in the pod.
+	// Name of the container, in the pod, that was given the device.
 	Container *string `json:"container,omitempty"`
-	// Extended resource or DRA driver through which it was given.
+	// Extended resource, or name of the DRA driver, through which the pod was given the device.
 	Resource *string `json:"resource,omitempty"`
 }
 

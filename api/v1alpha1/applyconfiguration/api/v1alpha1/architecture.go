@@ -7,29 +7,29 @@ package v1alpha1
 //
 // Architecture is the shape of a decoder-only transformer: what its parameters, bytes and KV cache are computed from.
 type ArchitectureApplyConfiguration struct {
-	// Number of transformer layers.
+	// Number of transformer layers; of an encoder-decoder model, of the decoder's.
 	Layers *int32 `json:"layers,omitempty"`
-	// Width of the residual stream.
+	// Width of the residual stream, in values per token.
 	HiddenSize *int32 `json:"hiddenSize,omitempty"`
-	// Rows of the embedding table.
+	// Number of tokens of the vocabulary: rows of the embedding table.
 	VocabSize *int32 `json:"vocabSize,omitempty"`
-	// Whether the output head shares the embedding table.
+	// Whether the output head shares the embedding table. Default: false.
 	TiedEmbeddings *bool `json:"tiedEmbeddings,omitempty"`
-	// Longest context in tokens that the model was made for.
+	// Longest context that the model was made for, in tokens; 0 or absent where it is not known.
 	MaxContext *int32 `json:"maxContext,omitempty"`
-	// Normalisation vectors of hiddenSize in each layer.
+	// Number of normalisation vectors of hiddenSize values in each layer. Default: 2.
 	NormsPerLayer *int32 `json:"normsPerLayer,omitempty"`
-	// Whether the norms have a bias beside the weight (LayerNorm).
+	// Whether the norms have a bias beside the weight (LayerNorm). Default: false.
 	NormBias *bool `json:"normBias,omitempty"`
-	// Whether the output head has a bias.
+	// Whether the output head has a bias. Default: false.
 	HeadBias *bool `json:"headBias,omitempty"`
-	// Rows of the table of learned positions; 0 where positions are computed.
+	// Number of rows of the table of learned positions; 0, the default, where positions are computed.
 	Positions *int32 `json:"positions,omitempty"`
-	// Attention.
+	// Attention of the layers.
 	Attention *AttentionApplyConfiguration `json:"attention,omitempty"`
 	// Recurrent layers between those with attention; absent where every layer has attention.
 	Recurrent *RecurrentApplyConfiguration `json:"recurrent,omitempty"`
-	// Encoder that the layers attend to; absent in decoder-only models.
+	// Encoder whose output the layers attend to; absent in decoder-only models.
 	Encoder *EncoderApplyConfiguration `json:"encoder,omitempty"`
 	// Dense feed-forward block; used by the layers that are not mixtures of experts.
 	MLP *MLPApplyConfiguration `json:"mlp,omitempty"`

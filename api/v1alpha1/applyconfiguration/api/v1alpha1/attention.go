@@ -7,35 +7,36 @@ package v1alpha1
 //
 // Attention is the attention of a layer.
 type AttentionApplyConfiguration struct {
-	// Query heads.
+	// Number of query heads.
 	Heads *int32 `json:"heads,omitempty"`
-	// Key and value heads.
+	// Number of key and value heads. heads is a multiple of it, except with mla.
 	KVHeads *int32 `json:"kvHeads,omitempty"`
-	// Width of a head.
+	// Width of a head, in values.
 	HeadDim *int32 `json:"headDim,omitempty"`
-	// Whether the query, key and value projections have a bias.
+	// Whether the query, key and value projections have a bias. Default: false.
 	QKVBias *bool `json:"qkvBias,omitempty"`
-	// Whether the key projection has none of the bias of qkvBias.
+	// Whether the key projection has no bias though qkvBias is set (Whisper). Default: false.
 	NoKeyBias *bool `json:"noKeyBias,omitempty"`
-	// Whether the output projection has a bias.
+	// Whether the output projection has a bias. Default: false.
 	OutputBias *bool `json:"outputBias,omitempty"`
-	// Whether the output of the heads is gated by a projection as wide as the query.
+	// Whether the output of the heads is gated by a projection as wide as the query. Default: false.
 	OutputGate *bool `json:"outputGate,omitempty"`
-	// Whether queries and keys are normalised, with weights that all heads share.
+	// Whether queries and keys are normalised. All heads share the weights, unless qkNormPerHead is set. Default: false.
 	QKNorm *bool `json:"qkNorm,omitempty"`
-	// Whether the weights of qkNorm differ from head to head.
+	// Whether each head has weights of its own for the norms of qkNorm. Default: false.
 	QKNormPerHead *bool `json:"qkNormPerHead,omitempty"`
-	// Whether each head has a learned sink.
+	// Whether each head has a learned attention sink. Default: false.
 	Sinks *bool `json:"sinks,omitempty"`
-	// Multi-head latent attention; absent elsewhere.
+	// Multi-head latent attention (DeepSeek V2 and later); absent in models that have none.
 	MLA *MLAApplyConfiguration `json:"mla,omitempty"`
-	// Compressed attention; absent elsewhere.
+	// Compressed attention (DeepSeek V4); absent in models that have none.
 	Compressed *CompressedApplyConfiguration `json:"compressed,omitempty"`
-	// Tokens that a windowed or chunked layer looks back; 0 where every layer looks at the whole context.
+	// Number of tokens that a windowed or chunked layer looks back; 0, the default, where every layer looks at the whole
+	// context.
 	SlidingWindow *int32 `json:"slidingWindow,omitempty"`
-	// Whether slidingWindow is the size of fixed chunks instead of a window that slides.
+	// Whether slidingWindow is the size of fixed chunks instead of a window that slides. Default: false.
 	Chunked *bool `json:"chunked,omitempty"`
-	// Every how manieth layer looks at the whole context where slidingWindow is set; 0 where none does.
+	// Where slidingWindow is set: one layer in this many looks at the whole context. 0, the default, means that none does.
 	FullAttentionEvery *int32 `json:"fullAttentionEvery,omitempty"`
 }
 

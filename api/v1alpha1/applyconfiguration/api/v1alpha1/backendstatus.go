@@ -11,15 +11,17 @@ import (
 //
 // BackendStatus is what a detection backend found.
 type BackendStatusApplyConfiguration struct {
-	// Name of the backend: nvidia, amd, tpu, ….
+	// Name of the detection backend: nvidia, amd, tpu, ….
 	Name *string `json:"name,omitempty"`
-	// Outcome.
+	// Found: it found devices. Absent: there are none. Degraded: it found devices and could not read all about them. Failed:
+	// it could not look, so that nothing is known of its devices.
 	State *apiv1alpha1.BackendState `json:"state,omitempty"`
-	// Number of devices it contributed.
+	// Number of devices that the backend found.
 	Devices *int32 `json:"devices,omitempty"`
-	// Kind of the problem why it is degraded or failed; of several, of the first one in the message.
+	// Kind of the problem where the state is Degraded or Failed, for programs; of several problems, the kind of the first in
+	// the message.
 	ErrorKind *apiv1alpha1.ErrorKind `json:"errorKind,omitempty"`
-	// Why it is degraded or failed, with the remedy where there is one.
+	// Why the state is Degraded or Failed, with the remedy where there is one.
 	Message *string `json:"message,omitempty"`
 }
 

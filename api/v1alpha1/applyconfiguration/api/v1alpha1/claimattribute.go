@@ -8,11 +8,11 @@ package v1alpha1
 // ClaimAttribute is an attribute of a device in a ResourceSlice that no other device of the driver on the node has with this
 // value.
 type ClaimAttributeApplyConfiguration struct {
-	// Domain and name, joined by a slash (`gpu.nvidia.com/uuid`).
+	// Domain and name of the attribute, joined by a slash (`gpu.nvidia.com/uuid`).
 	Name *string `json:"name,omitempty"`
-	// Value, where it is a text.
+	// Value of the attribute, where it is a text. Exactly one of string and int is set.
 	String *string `json:"string,omitempty"`
-	// Value, where it is a number.
+	// Value of the attribute, where it is a number. Exactly one of string and int is set.
 	Int *int64 `json:"int,omitempty"`
 }
 

@@ -9,17 +9,17 @@ package v1alpha1
 type CompressedApplyConfiguration struct {
 	// Rank of the query's down-projection.
 	QLoraRank *int32 `json:"qLoraRank,omitempty"`
-	// Groups of heads whose outputs are projected down apart.
+	// Number of groups of heads, each of which has a down-projection of its own for its output.
 	OutputGroups *int32 `json:"outputGroups,omitempty"`
-	// Rank of the down-projection of each group.
+	// Rank of the down-projection of each group of heads.
 	OutputLoraRank *int32 `json:"outputLoraRank,omitempty"`
-	// Tokens that a cached vector stands for, by layer in turn from firstLayer on.
+	// Numbers of tokens that one cached vector stands for. The layers from firstLayer on have them in turn.
 	Ratios []int32 `json:"ratios,omitempty"`
-	// First layer that compresses; the ones before it have their window alone.
+	// Number, from 0, of the first layer that compresses; the layers before it keep their window alone. Default: 0.
 	FirstLayer *int32 `json:"firstLayer,omitempty"`
-	// Streams of the residual that each layer mixes.
+	// Number of streams of the residual that each layer mixes; 0, the default, means one stream that is not mixed.
 	Streams *int32 `json:"streams,omitempty"`
-	// Indexer of the layers with the smallest ratio.
+	// Indexer of the layers that have the smallest of ratios.
 	Indexer *IndexerApplyConfiguration `json:"indexer,omitempty"`
 }
 

@@ -9,7 +9,7 @@ package v1alpha1
 type ConfigMapKeyApplyConfiguration struct {
 	// Name of the ConfigMap.
 	Name *string `json:"name,omitempty"`
-	// Key in it.
+	// Key of the ConfigMap under which the text is. Default: config.json.
 	Key *string `json:"key,omitempty"`
 }
 

@@ -7,17 +7,17 @@ package v1alpha1
 //
 // CPU is the processors of a host.
 type CPUApplyConfiguration struct {
-	// Model name.
+	// Name of the processor's model.
 	Model *string `json:"model,omitempty"`
 	// Machine architecture as Go names it: amd64, arm64, ….
 	Architecture *string `json:"architecture,omitempty"`
-	// Sockets.
+	// Number of processor sockets.
 	Sockets *int32 `json:"sockets,omitempty"`
-	// Physical cores.
+	// Number of physical cores, over all sockets.
 	Cores *int32 `json:"cores,omitempty"`
-	// Hardware threads.
+	// Number of hardware threads, over all cores.
 	Threads *int32 `json:"threads,omitempty"`
-	// Limit of the detecting process's cgroup in thousandths of a CPU; absent where there is none.
+	// CPU limit of the detecting process's cgroup in thousandths of a CPU; absent where there is none.
 	LimitMilli *int64 `json:"limitMilli,omitempty"`
 }
 

@@ -11,27 +11,29 @@ import (
 //
 // Device is one schedulable accelerator, or one partition of it.
 type DeviceApplyConfiguration struct {
-	// Stable name of the device on this node.
+	// Name of the device, unique on its node: vendor and PCI address (`nvidia-0000:17:00.0`), with the partition if it is
+	// one. It does not change when the node or a driver restarts.
 	ID *apiv1alpha1.DeviceID `json:"id,omitempty"`
-	// Vendor in lower case: nvidia, amd, intel, google, aws, ….
+	// Name of the vendor in lower case: nvidia, amd, intel, google, aws, ….
 	Vendor *string `json:"vendor,omitempty"`
-	// Kind of processor.
+	// Kind of processor: GPU, TPU, NPU, another ASIC, or the host's CPU.
 	Family *apiv1alpha1.DeviceFamily `json:"family,omitempty"`
-	// Name of the detection backend that found it.
+	// Name of the detection backend that found the device, as in status.backends.
 	Backend *string `json:"backend,omitempty"`
-	// Product name as the driver reports it, else as the catalogue or the PCI ids give it.
+	// Name of the product as the driver reports it, else as the catalogue or the PCI ids give it.
 	Product *string `json:"product,omitempty"`
-	// Architecture: Hopper, CDNA3, v5p, ….
+	// Name of the processor's architecture: Hopper, CDNA3, v5p, ….
 	Architecture *string `json:"architecture,omitempty"`
 	// Compute capability as the vendor counts it (NVIDIA: 9.0; AMD: gfx942).
 	ComputeCapability *string `json:"computeCapability,omitempty"`
-	// Unique id that the driver reports.
+	// Unique id that the driver reports (`GPU-…`). It is absent until a driver answers; id is the stable name.
 	UUID *string `json:"uuid,omitempty"`
-	// Number that the vendor's driver gives the device on this node (NVIDIA: minor number; AMD: render minor).
+	// Number, from 0, that the vendor's driver gives the device on this node (NVIDIA: minor number; AMD: render minor). It
+	// may change when the node restarts.
 	Index *int32 `json:"index,omitempty"`
-	// Kernel driver bound to the device.
+	// Name of the kernel driver that is bound to the device (`nvidia`, `vfio-pci`).
 	Driver *string `json:"driver,omitempty"`
-	// Version of the driver.
+	// Version of the kernel driver.
 	DriverVersion *string `json:"driverVersion,omitempty"`
 	// Highest version of CUDA that the driver runs (`12.8`).
 	CUDAVersion *string `json:"cudaVersion,omitempty"`
@@ -40,23 +42,23 @@ type DeviceApplyConfiguration struct {
 	// Number of compute units that work can use, as the vendor counts them: streaming multiprocessors of NVIDIA, compute units
 	// of AMD, NeuronCores of AWS. From the driver, else from the catalogue; absent where neither says.
 	ComputeUnits *int32 `json:"computeUnits,omitempty"`
-	// Where the device sits on PCI; absent where it does not.
+	// The device's function on PCI; absent where the device is not on PCI.
 	PCI *PCIDeviceApplyConfiguration `json:"pci,omitempty"`
-	// NUMA node; absent where the kernel does not know.
+	// Number, from 0, of the NUMA node that the device is attached to; absent where the kernel does not know it.
 	NUMANode *int32 `json:"numaNode,omitempty"`
-	// Device nodes under /dev.
+	// Device nodes under /dev that belong to the device (`/dev/nvidia0`).
 	Paths []string `json:"paths,omitempty"`
-	// Memory of the device; absent where nothing reports it.
+	// Memory that work on the device can use; absent where nothing reports it.
 	Memory *DeviceMemoryApplyConfiguration `json:"memory,omitempty"`
-	// Peak rates of the product.
+	// Peak rates of the product, from the catalogue; absent where the catalogue does not have it.
 	Performance *DevicePerformanceApplyConfiguration `json:"performance,omitempty"`
-	// Set where the device is a part of another one.
+	// What the device is a part of, where it is a partition (MIG, CPX); absent for a whole device.
 	Partition *DevicePartitionApplyConfiguration `json:"partition,omitempty"`
-	// Who serves it to the kubelet; absent where nobody does.
+	// Who offers the device to the kubelet, and as what; absent where nobody does.
 	Service *DeviceServiceApplyConfiguration `json:"service,omitempty"`
-	// What a ResourceClaim selects the device by; set where a DRA driver serves it.
+	// Attribute by which a ResourceClaim selects the device; absent where no DRA driver offers it.
 	ClaimAttribute *ClaimAttributeApplyConfiguration `json:"claimAttribute,omitempty"`
-	// Health as last observed.
+	// Health of the device as it was last observed.
 	Health *DeviceHealthApplyConfiguration `json:"health,omitempty"`
 }
 

@@ -12,13 +12,14 @@ import (
 //
 // DeviceHealth is a device's state with its evidence.
 type DeviceHealthApplyConfiguration struct {
-	// The state.
+	// Healthy, Degraded (works, with less), Unhealthy (takes no work) or Unknown (cannot be observed; never taken for
+	// Healthy).
 	State *apiv1alpha1.HealthState `json:"state,omitempty"`
-	// Machine-readable word for the cause.
+	// Word for the cause of the state, for programs (`NotMonitored`, `ECCErrors`).
 	Reason *string `json:"reason,omitempty"`
-	// The evidence, for people.
+	// What was observed, for people.
 	Message *string `json:"message,omitempty"`
-	// When the state last changed.
+	// Time when the state last changed.
 	Since *v1.Time `json:"since,omitempty"`
 }
 

@@ -11,13 +11,14 @@ import (
 //
 // DeviceMemory is the memory that work on the device can use.
 type DeviceMemoryApplyConfiguration struct {
-	// Total in MiB, as the driver reports it.
+	// Memory of the device in MiB (2^20 bytes), as the driver reports it, else as the catalogue has it: source says which.
 	TotalMiB *int64 `json:"totalMiB,omitempty"`
-	// Memory in MiB used by processes that belong to no allocation known here; published in steps.
+	// Memory in MiB (2^20 bytes) that processes use which belong to no allocation known here. It is published in steps, so
+	// that it does not change with every scan.
 	UsedByOthersMiB *int64 `json:"usedByOthersMiB,omitempty"`
-	// Where the total comes from.
+	// Where totalMiB comes from: the driver, the kernel, or the catalogue (nominal).
 	Source *apiv1alpha1.FactSource `json:"source,omitempty"`
-	// Set where processor and device work in the same memory; absent where the device has its own.
+	// How memory is divided where processor and device work in the same memory; absent where the device has its own.
 	Shared *SharedMemoryApplyConfiguration `json:"shared,omitempty"`
 }
 

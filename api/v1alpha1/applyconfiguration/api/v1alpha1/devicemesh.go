@@ -18,9 +18,9 @@ import (
 type DeviceMeshApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// Ranks and groups.
+	// Which device is which rank, and which ranks form which process groups.
 	Spec *DeviceMeshSpecApplyConfiguration `json:"spec,omitempty"`
-	// Whether all members are there.
+	// Whether all members are there, and what was measured of their links.
 	Status *DeviceMeshStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -11,34 +11,35 @@ import (
 //
 // DeviceMeshSpec holds ranks and groups. Every copy has ranks of its own, from 0 to worldSize-1, and the groups of its shape.
 type DeviceMeshSpecApplyConfiguration struct {
-	// The placement it is for.
+	// The ModelPlacement, in the same namespace, that the mesh is for.
 	Placement *PlacementRefApplyConfiguration `json:"placement,omitempty"`
-	// Name of the plan that it was made from.
+	// Name of the ShardingPlan that the mesh was made from.
 	Plan *string `json:"plan,omitempty"`
-	// Engine whose order of ranks it has.
+	// Engine whose order of ranks the mesh has.
 	Engine *apiv1alpha1.Engine `json:"engine,omitempty"`
-	// Dimensions from the fastest to the slowest (`tp-pp-dp`): rank is the sum of coordinate times stride, and the stride
-	// grows from left to right.
+	// Names of the dimensions from the fastest to the slowest (`tp-pp-dp`). A rank is the sum of coordinate times stride
+	// over the dimensions; the stride of the first is 1, and of each further one the product of the sizes before it.
 	Order *string `json:"order,omitempty"`
-	// Sizes of the dimensions in the first copies, in the same order.
+	// Sizes of the dimensions in the first copies, in the sequence of order.
 	Dimensions []MeshDimensionApplyConfiguration `json:"dimensions,omitempty"`
-	// Sizes above 1, for people (`tp4 pp2`); where copies differ, those of all shapes (`tp2 x2 + tp4 x2`).
+	// Sizes above 1, for people (`tp4 pp2`); where copies differ, of all shapes (`tp2 x2 + tp4 x2`).
 	Shape *string `json:"shape,omitempty"`
-	// Ranks of one of the first copies.
+	// Number of ranks of each of the first copies. Ranks are from 0 to worldSize-1.
 	WorldSize *int32 `json:"worldSize,omitempty"`
-	// Independent copies, of all shapes.
+	// Number of independent copies, of all shapes.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Communication library of the first copies' devices: NCCL, RCCL, HCCL, oneCCL, XLA, Gloo.
+	// Communication library of the devices of the first copies: NCCL, RCCL, HCCL, oneCCL, XLA or Gloo.
 	Library *string `json:"library,omitempty"`
-	// Set where the plan's enforcement is Slot or Claim: each device is offered by the extended resource, or has the taint, slotPrefix followed by
-	// the ranks of all copies before its own + its rank (`rankwright.dev/slot-7f3a9c21-` and 0 for the first rank of the
-	// first copy); where all copies have one shape this is copy x worldSize + rank.
+	// Beginning of the extended resources, or of the keys of the taints, by which each device is kept where the plan's
+	// enforcement is Slot or Claim; absent with Advisory. A device's own name ends in its rank plus the number of ranks in
+	// all copies before its own (`rankwright.dev/slot-7f3a9c21-` and 0 for the first rank of the first copy); where all
+	// copies have one shape this is copy x worldSize + rank.
 	SlotPrefix *string `json:"slotPrefix,omitempty"`
-	// The members: a row for each run of consecutive ranks on a node, in order of copy and rank.
+	// Which device is which rank: a row for each run of consecutive ranks on a node, in order of copy and rank.
 	Members []MeshMemberApplyConfiguration `json:"members,omitempty"`
-	// The process groups of one of the first copies.
+	// The process groups of each of the first copies, by kind.
 	Groups []ProcessGroupsApplyConfiguration `json:"groups,omitempty"`
-	// The copies that follow, where they differ from the first ones. What is above is the shape of the copies before them.
+	// Shapes of the copies that follow the first ones, where they differ from those. Absent where all copies are alike.
 	OtherShapes []MeshShapeApplyConfiguration `json:"otherShapes,omitempty"`
 }
 

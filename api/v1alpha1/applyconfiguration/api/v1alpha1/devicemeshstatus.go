@@ -11,15 +11,17 @@ import (
 //
 // DeviceMeshStatus says whether all members are there.
 type DeviceMeshStatusApplyConfiguration struct {
-	// Ready: every member is healthy. Degraded: some are lost.
+	// Ready: every member is healthy. Degraded: members are lost. Launchable, Claimed and Verified: files of launchers are
+	// written, pods have claims, links are verified.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// Ranks whose devices are lost.
+	// Ranks whose devices are lost, at most 512 of them; the condition Degraded counts all.
 	LostRanks []LostRankApplyConfiguration `json:"lostRanks,omitempty"`
-	// The slowest link of each kind of group, over all copies, as the inventories have it. Groups of one rank have none.
+	// The slowest link of each kind of process group, over all copies, by what the inventories say. Groups of one rank have
+	// none.
 	SlowestLinks []SlowestLinkApplyConfiguration `json:"slowestLinks,omitempty"`
-	// Bandwidth by group, as a verification measured it.
+	// Bandwidth of each kind of process group, as the last verification measured it.
 	Verified []VerifiedBandwidthApplyConfiguration `json:"verified,omitempty"`
-	// What a verification found wrong, worst first; the condition Verified says how much there is in all.
+	// What the last verification found wrong, worst first; the condition Verified counts all.
 	Findings []VerificationFindingApplyConfiguration `json:"findings,omitempty"`
 }
 

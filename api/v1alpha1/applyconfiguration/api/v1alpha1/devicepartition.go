@@ -13,11 +13,11 @@ import (
 type DevicePartitionApplyConfiguration struct {
 	// Kind of partitioning: MIG, CPX, SPX, ….
 	Kind *string `json:"kind,omitempty"`
-	// The physical device; it is not listed as a device of its own while it is partitioned.
+	// Id of the physical device. It is not in status.devices itself while it is partitioned.
 	Parent *apiv1alpha1.DeviceID `json:"parent,omitempty"`
-	// Profile (`3g.40gb`, `CPX/NPS4`).
+	// Size of the partition in the vendor's words (`3g.40gb`, `CPX/NPS4`).
 	Profile *string `json:"profile,omitempty"`
-	// Number of the partition in its parent.
+	// Number, from 0, of the partition in its physical device, as the driver counts.
 	Index *int32 `json:"index,omitempty"`
 }
 

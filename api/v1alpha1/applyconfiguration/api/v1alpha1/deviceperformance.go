@@ -7,11 +7,11 @@ package v1alpha1
 //
 // DevicePerformance holds the peak rates of a product, from the catalogue.
 type DevicePerformanceApplyConfiguration struct {
-	// Peak bandwidth of the device's memory in MB/s (10^6 bytes per second).
+	// Peak bandwidth of the device's memory, in MB/s (10^6 bytes per second).
 	MemoryBandwidthMBps *int64 `json:"memoryBandwidthMBps,omitempty"`
-	// Peak dense rates by precision.
+	// Peak dense rates of arithmetic, one for each number format that the product computes natively.
 	Peak []PeakRateApplyConfiguration `json:"peak,omitempty"`
-	// Source of the numbers and how sure it is.
+	// Where the rates come from, and how sure they are.
 	Source *string `json:"source,omitempty"`
 }
 

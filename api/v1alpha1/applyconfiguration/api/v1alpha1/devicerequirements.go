@@ -11,17 +11,17 @@ import (
 //
 // DeviceRequirements says which devices may be taken. All that is set must hold.
 type DeviceRequirementsApplyConfiguration struct {
-	// Family of device.
+	// Family that the devices must be of. Any, the default, means any accelerator, never the host's CPU.
 	Requirement *apiv1alpha1.DeviceKindRequirement `json:"requirement,omitempty"`
-	// Vendors, any of which may be taken (never two in one copy).
+	// Vendors, in lower case as in the inventories, any of which may be taken, never two in one copy. Absent means all.
 	Vendors []string `json:"vendors,omitempty"`
-	// Product names as in the inventory, any of which may be taken.
+	// Names of products, as in the inventories, any of which may be taken. Absent means all.
 	Products []string `json:"products,omitempty"`
-	// Labels that the node must have.
+	// Labels that the nodes must have. Absent means all nodes.
 	NodeSelector *NodeSelectorApplyConfiguration `json:"nodeSelector,omitempty"`
-	// Least memory of a device in MiB.
+	// Least total memory that a device must have, in MiB (2^20 bytes). Absent means no bound.
 	MinMemoryMiB *int64 `json:"minMemoryMiB,omitempty"`
-	// Number formats that the device must compute natively.
+	// Number formats that the devices must compute natively, all of them. Absent means no such condition.
 	Precisions []apiv1alpha1.Precision `json:"precisions,omitempty"`
 }
 

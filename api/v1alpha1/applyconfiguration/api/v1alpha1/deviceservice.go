@@ -11,9 +11,10 @@ import (
 //
 // DeviceService says through what pods get a device.
 type DeviceServiceApplyConfiguration struct {
-	// Who serves it.
+	// Who offers the device to the kubelet: Rankwright's node agent, another device plugin, or a DRA driver.
 	Server *apiv1alpha1.DeviceServer `json:"server,omitempty"`
-	// Extended resource, or name of the DRA driver; that of Rankwright's own is `rankwright.dev`.
+	// Extended resource under which pods ask for the device, or the name of its DRA driver; Rankwright's own driver is
+	// `rankwright.dev`.
 	Resource *string `json:"resource,omitempty"`
 }
 

@@ -7,15 +7,15 @@ package v1alpha1
 //
 // Encoder is an encoder of sound as wide as the decoder, whose layers attend to its output (Whisper).
 type EncoderApplyConfiguration struct {
-	// Number of layers.
+	// Number of encoder layers.
 	Layers *int32 `json:"layers,omitempty"`
-	// Attention heads.
+	// Number of attention heads of an encoder layer.
 	Heads *int32 `json:"heads,omitempty"`
-	// Width of the feed-forward block.
+	// Width of the feed-forward block of an encoder layer, in values.
 	IntermediateSize *int32 `json:"intermediateSize,omitempty"`
-	// Positions of its output, which each sequence of the decoder caches.
+	// Number of positions of the encoder's output, whose keys and values each sequence of the decoder caches.
 	Positions *int32 `json:"positions,omitempty"`
-	// Channels of the input (mel bins).
+	// Number of channels of the encoder's input (mel bins).
 	Channels *int32 `json:"channels,omitempty"`
 }
 

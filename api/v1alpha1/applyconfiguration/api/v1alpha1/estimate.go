@@ -8,37 +8,39 @@ package v1alpha1
 // Estimate is what a plan should deliver. It is computed, not measured. Low and high of a number are the range in which it
 // is expected, as far as one is known.
 type EstimateApplyConfiguration struct {
-	// Generated tokens per second over all copies, at the workload's concurrency; in training the tokens trained on.
+	// Generated tokens per second, over all copies, with as many requests at once as the workload says. In training, tokens
+	// trained on per second.
 	TokensPerSecond *int64 `json:"tokensPerSecond,omitempty"`
-	// Low end of tokensPerSecond.
+	// Low end of the range in which tokensPerSecond is expected, in tokens per second; absent where it is not known.
 	TokensPerSecondLow *int64 `json:"tokensPerSecondLow,omitempty"`
-	// High end of tokensPerSecond.
+	// High end of the range in which tokensPerSecond is expected, in tokens per second; absent where it is not known.
 	TokensPerSecondHigh *int64 `json:"tokensPerSecondHigh,omitempty"`
-	// Time to the first token in milliseconds.
+	// Time from a request to its first token, in milliseconds.
 	TTFTMillis *int64 `json:"ttftMillis,omitempty"`
-	// Low end of ttftMillis.
+	// Low end of the range in which ttftMillis is expected, in milliseconds; absent where it is not known.
 	TTFTMillisLow *int64 `json:"ttftMillisLow,omitempty"`
-	// High end of ttftMillis.
+	// High end of the range in which ttftMillis is expected, in milliseconds; absent where it is not known.
 	TTFTMillisHigh *int64 `json:"ttftMillisHigh,omitempty"`
-	// Time for each further token in microseconds.
+	// Time for each further token of a request, in microseconds.
 	TPOTMicros *int64 `json:"tpotMicros,omitempty"`
-	// Low end of tpotMicros.
+	// Low end of the range in which tpotMicros is expected, in microseconds; absent where it is not known.
 	TPOTMicrosLow *int64 `json:"tpotMicrosLow,omitempty"`
-	// High end of tpotMicros.
+	// High end of the range in which tpotMicros is expected, in microseconds; absent where it is not known.
 	TPOTMicrosHigh *int64 `json:"tpotMicrosHigh,omitempty"`
-	// Time of a training step in milliseconds.
+	// Time of one training step, in milliseconds; absent for inference.
 	StepMillis *int64 `json:"stepMillis,omitempty"`
-	// Low end of stepMillis.
+	// Low end of the range in which stepMillis is expected, in milliseconds; absent where it is not known.
 	StepMillisLow *int64 `json:"stepMillisLow,omitempty"`
-	// High end of stepMillis.
+	// High end of the range in which stepMillis is expected, in milliseconds; absent where it is not known.
 	StepMillisHigh *int64 `json:"stepMillisHigh,omitempty"`
-	// Time to load the weights from where the nodes have them, in seconds.
+	// Time to load the weights, from a disk of the node or over the network, in seconds; absent where neither's rate is
+	// known.
 	LoadSeconds *int64 `json:"loadSeconds,omitempty"`
-	// Price of a million generated tokens in millionths of a US dollar.
+	// Price of a million generated tokens, in millionths of a US dollar; absent where no price of the devices is known.
 	MicroUSDPerMillionTokens *int64 `json:"microUSDPerMillionTokens,omitempty"`
-	// Where the price of the devices comes from, and of which day it is.
+	// Where the price of the devices comes from, and the day it was read.
 	PriceBasis *string `json:"priceBasis,omitempty"`
-	// What the numbers rest on.
+	// What the estimated numbers rest on.
 	Basis *string `json:"basis,omitempty"`
 }
 

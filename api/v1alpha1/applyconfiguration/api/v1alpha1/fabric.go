@@ -7,9 +7,9 @@ package v1alpha1
 //
 // Fabric identifies a link domain that spans nodes; domains with equal cluster and clique are one.
 type FabricApplyConfiguration struct {
-	// UUID of the fabric or name of the slice.
+	// UUID of the fabric (NVLink), or name of the slice (TPU).
 	ClusterUUID *string `json:"clusterUUID,omitempty"`
-	// Clique in the fabric.
+	// Number of the clique in the fabric, as the driver gives it; absent where the fabric has none.
 	CliqueID *string `json:"cliqueID,omitempty"`
 }
 

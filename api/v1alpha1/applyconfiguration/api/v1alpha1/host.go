@@ -7,27 +7,27 @@ package v1alpha1
 //
 // Host is what a node is apart from its accelerators.
 type HostApplyConfiguration struct {
-	// Processors.
+	// Processors of the host.
 	CPU *CPUApplyConfiguration `json:"cpu,omitempty"`
-	// Memory.
+	// Memory of the host.
 	Memory *HostMemoryApplyConfiguration `json:"memory,omitempty"`
-	// NUMA nodes, in order of their numbers.
+	// NUMA nodes of the host, in order of their numbers.
 	NUMANodes []NUMANodeApplyConfiguration `json:"numaNodes,omitempty"`
-	// Kernel release.
+	// Release of the kernel, as `uname -r` prints it.
 	Kernel *string `json:"kernel,omitempty"`
-	// Operating system's pretty name.
+	// Name of the operating system, as PRETTY_NAME of /etc/os-release has it.
 	OS *string `json:"os,omitempty"`
-	// Cloud provider, from DMI: aws, gcp, azure, ….
+	// Name of the cloud provider, from the firmware's tables (DMI): aws, gcp, azure, …; absent elsewhere.
 	Cloud *string `json:"cloud,omitempty"`
-	// Instance type, where DMI has it.
+	// Instance type of the cloud's machine, where the firmware's tables (DMI) have it.
 	InstanceType *string `json:"instanceType,omitempty"`
-	// Region, as the Node's labels say (`topology.kubernetes.io/region`), else as cloud-init has written it down.
+	// Region of the cloud, as the Node's label `topology.kubernetes.io/region` says, else as cloud-init has written it down.
 	Region *string `json:"region,omitempty"`
-	// Zone of the region, as the Node's labels say (`topology.kubernetes.io/zone`), else as cloud-init has written it down.
+	// Zone of the region, as the Node's label `topology.kubernetes.io/zone` says, else as cloud-init has written it down.
 	Zone *string `json:"zone,omitempty"`
-	// Container runtime around the detecting process; empty on a bare host.
+	// Container runtime that the detecting process runs under; absent on a bare host.
 	Container *string `json:"container,omitempty"`
-	// Whether the detecting process runs in a pod of Kubernetes.
+	// Whether the detecting process runs in a pod. Default: false.
 	Kubernetes *bool `json:"kubernetes,omitempty"`
 }
 

@@ -7,9 +7,9 @@ package v1alpha1
 //
 // HostMemory is the memory of a host.
 type HostMemoryApplyConfiguration struct {
-	// Total in MiB.
+	// Memory of the host in MiB (2^20 bytes).
 	TotalMiB *int64 `json:"totalMiB,omitempty"`
-	// Limit of the detecting process's cgroup in MiB; absent where there is none below the total.
+	// Memory limit of the detecting process's cgroup in MiB (2^20 bytes); absent where there is none below the total.
 	LimitMiB *int64 `json:"limitMiB,omitempty"`
 }
 

@@ -7,11 +7,11 @@ package v1alpha1
 //
 // Indexer selects tokens for sparse attention (DeepSeek V3.2): the cache holds one more key per token.
 type IndexerApplyConfiguration struct {
-	// Index heads.
+	// Number of index heads.
 	Heads *int32 `json:"heads,omitempty"`
-	// Width of an index head, and of the key that is cached once for all heads.
+	// Width of an index head in values, and of the index key that is cached once for all heads.
 	HeadDim *int32 `json:"headDim,omitempty"`
-	// Tokens that are selected.
+	// Number of tokens that are selected for each query.
 	TopK *int32 `json:"topK,omitempty"`
 }
 

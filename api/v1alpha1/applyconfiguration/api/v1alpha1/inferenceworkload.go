@@ -11,19 +11,22 @@ import (
 //
 // InferenceWorkload is the load to plan for.
 type InferenceWorkloadApplyConfiguration struct {
-	// Longest sequence in tokens, prompt and answer together.
+	// Longest sequence, prompt and answer together, in tokens.
 	MaxModelLen *int32 `json:"maxModelLen,omitempty"`
-	// Sequences of that length that must fit at once in each copy.
+	// Number of sequences of maxModelLen tokens that must fit into the memory of each copy at once. Default: 1.
 	MaxSequences *int32 `json:"maxSequences,omitempty"`
-	// Tokens of a typical prompt.
+	// Length of a typical prompt in tokens, for estimates. Absent means half of maxModelLen, or what outputTokens leaves of
+	// it if that is less.
 	InputTokens *int32 `json:"inputTokens,omitempty"`
-	// Tokens of a typical answer.
+	// Length of a typical answer in tokens, for estimates. Absent means half of maxModelLen, or what inputTokens leaves of
+	// it if that is less.
 	OutputTokens *int32 `json:"outputTokens,omitempty"`
-	// What to optimise for.
+	// What to prefer among the plans that fit: Latency (the shortest time for an answer), Throughput (the most tokens per
+	// second from each device; the default) or Cost (the cheapest tokens).
 	Objective *apiv1alpha1.Objective `json:"objective,omitempty"`
-	// Longest acceptable time to the first token, in milliseconds.
+	// Longest acceptable time from a request to its first token, in milliseconds. Absent means no limit.
 	MaxTTFTMillis *int32 `json:"maxTTFTMillis,omitempty"`
-	// Longest acceptable time for each further token, in milliseconds.
+	// Longest acceptable time for each further token, in milliseconds. Absent means no limit.
 	MaxTPOTMillis *int32 `json:"maxTPOTMillis,omitempty"`
 }
 

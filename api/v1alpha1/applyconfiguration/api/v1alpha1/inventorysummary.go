@@ -7,24 +7,25 @@ package v1alpha1
 //
 // InventorySummary holds what printer columns show, since they cannot compute.
 type InventorySummaryApplyConfiguration struct {
-	// Number of devices.
+	// Number of devices in status.devices.
 	Devices *int32 `json:"devices,omitempty"`
 	// Number of devices whose health is Healthy.
 	Healthy *int32 `json:"healthy,omitempty"`
 	// Products with their counts (`8x NVIDIA H100 80GB HBM3`).
 	Products *string `json:"products,omitempty"`
-	// Memory of all devices, rounded for people (`637.2 GiB`).
+	// Total memory of all devices, rounded for people (`637.2 GiB`).
 	Memory *string `json:"memory,omitempty"`
-	// Memory of all devices in MiB.
+	// Total memory of all devices in MiB (2^20 bytes).
 	MemoryMiB *int64 `json:"memoryMiB,omitempty"`
 	// Memory that new work could use, rounded for people: of devices that are usable, not cordoned and not allocated to a
 	// pod, less what others use. Plans whose pods do not run yet are not subtracted: `kubectl get splan` has those.
 	Free *string `json:"free,omitempty"`
-	// The same in MiB.
+	// Memory in MiB (2^20 bytes) that new work could use: of devices that are usable, not cordoned and not allocated to a
+	// pod, less what others use.
 	FreeMiB *int64 `json:"freeMiB,omitempty"`
-	// Link technologies (`NVLink`).
+	// Technologies that link the devices, each once (`NVLink`).
 	Links *string `json:"links,omitempty"`
-	// Drivers and versions.
+	// Drivers of the devices with their versions, each once (`nvidia 580.105.08`).
 	Drivers *string `json:"drivers,omitempty"`
 }
 

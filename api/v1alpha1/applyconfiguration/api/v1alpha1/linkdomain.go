@@ -11,25 +11,27 @@ import (
 //
 // LinkDomain is a set of devices in which every member reaches every other.
 type LinkDomainApplyConfiguration struct {
-	// Name, unique on the node and stable over restarts.
+	// Name of the link domain, unique on the node. It does not change when the node restarts.
 	Name *string `json:"name,omitempty"`
-	// Technology: NVLink, XGMI, ICI, ….
+	// Technology of the links: NVLink, XGMI, ICI, ….
 	Kind *string `json:"kind,omitempty"`
-	// How the members reach each other.
+	// Switch: each member has its full rate to any others. Mesh: one link to each peer. Torus and Ring: members forward for
+	// each other.
 	Topology *apiv1alpha1.DomainTopology `json:"topology,omitempty"`
-	// The devices, in order of their ids.
+	// Ids of the devices in the link domain, sorted. Members on other nodes are not listed: fabric joins the parts.
 	Members []apiv1alpha1.DeviceID `json:"members,omitempty"`
-	// Generation of the technology (NVLink 4); absent where it is not known.
+	// Generation of the technology (4 for NVLink 4); absent where it is not known.
 	Generation *int32 `json:"generation,omitempty"`
-	// Links that each device has into the domain, the smallest number where members differ; absent where it is not known.
+	// Number of links that each device has into the domain, the smallest where members differ; absent where it is not known.
 	Links *int32 `json:"links,omitempty"`
-	// What one device can send to all others together, in MB/s.
+	// What one device can send to all others of the domain together, in MB/s (10^6 bytes per second); absent where it is not
+	// known.
 	DeviceMBps *int64 `json:"deviceMBps,omitempty"`
-	// What one device can send to one other, in MB/s.
+	// What one device can send to one other, in MB/s (10^6 bytes per second); absent where it is not known.
 	PeerMBps *int64 `json:"peerMBps,omitempty"`
-	// Size of each dimension of a torus.
+	// Number of devices along each dimension of a torus; absent for other topologies.
 	Shape []int32 `json:"shape,omitempty"`
-	// Set where the domain goes on beyond this node.
+	// Which fabric the link domain is a part of, where it goes on beyond this node; absent where it does not.
 	Fabric *FabricApplyConfiguration `json:"fabric,omitempty"`
 }
 

@@ -11,17 +11,17 @@ import (
 //
 // LinkPair is a direct connection of two devices.
 type LinkPairApplyConfiguration struct {
-	// The device with the smaller id.
+	// Id of the device with the smaller id of the two.
 	A *apiv1alpha1.DeviceID `json:"a,omitempty"`
-	// The device with the larger id.
+	// Id of the device with the larger id of the two.
 	B *apiv1alpha1.DeviceID `json:"b,omitempty"`
-	// Technology: NVLink, XGMI, ….
+	// Technology of the links: NVLink, XGMI, ….
 	Kind *string `json:"kind,omitempty"`
-	// Generation of the technology (NVLink 4); absent where it is not known.
+	// Generation of the technology (4 for NVLink 4); absent where it is not known.
 	Generation *int32 `json:"generation,omitempty"`
-	// Number of links between the two.
+	// Number of links between the two devices.
 	Count *int32 `json:"count,omitempty"`
-	// Rate of all of them together in one direction, in MB/s.
+	// Rate of all links between the two devices together, in one direction, in MB/s (10^6 bytes per second).
 	MBps *int64 `json:"mbps,omitempty"`
 }
 

@@ -11,12 +11,12 @@ import (
 //
 // Links are the connections between the devices of a node that are faster than PCIe.
 type LinksApplyConfiguration struct {
-	// Sets of devices in which every member reaches every other.
+	// Link domains: sets of devices in which every member reaches every other.
 	Domains []LinkDomainApplyConfiguration `json:"domains,omitempty"`
-	// Direct connections that do not form a domain.
+	// Direct connections between two devices that are in no link domain together.
 	Pairs []LinkPairApplyConfiguration `json:"pairs,omitempty"`
-	// Devices that may have links of their own, and that nothing has told of: neither that they have any nor that they have
-	// none. In order of their ids.
+	// Ids of devices that may have links of their own of which nothing told, neither that there are any nor that there are
+	// none, in order of their ids.
 	Unread []apiv1alpha1.DeviceID `json:"unread,omitempty"`
 }
 

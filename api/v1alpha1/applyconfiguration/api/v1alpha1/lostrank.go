@@ -11,15 +11,15 @@ import (
 //
 // LostRank is a rank whose device is lost.
 type LostRankApplyConfiguration struct {
-	// Copy.
+	// Number of the copy, from 0. Absent means 0.
 	Replica *int32 `json:"replica,omitempty"`
-	// Rank in the copy.
+	// Rank of the device in its copy, from 0.
 	Rank *int32 `json:"rank,omitempty"`
-	// Node of the device.
+	// Name of the node that has, or had, the device.
 	Node *string `json:"node,omitempty"`
-	// The device.
+	// Id of the device, as in the inventory of its node.
 	Device *apiv1alpha1.DeviceID `json:"device,omitempty"`
-	// What happened to it.
+	// What happened to the device: NodeGone, DeviceGone, or Unhealthy with the reason of its health.
 	Reason *string `json:"reason,omitempty"`
 }
 

@@ -7,15 +7,15 @@ package v1alpha1
 //
 // MemoryUse is the memory of one device by what it is for.
 type MemoryUseApplyConfiguration struct {
-	// Weights.
+	// Weights, in bytes.
 	WeightsBytes *int64 `json:"weightsBytes,omitempty"`
-	// KV cache.
+	// KV cache, in bytes.
 	KVCacheBytes *int64 `json:"kvCacheBytes,omitempty"`
-	// Activations; in training also gradients and optimizer state.
+	// Activations in bytes; in training, with gradients and optimizer state.
 	ActivationsBytes *int64 `json:"activationsBytes,omitempty"`
-	// What engine, driver context and communication library take.
+	// What engine, driver context and communication library take, in bytes.
 	OverheadBytes *int64 `json:"overheadBytes,omitempty"`
-	// Sum of all.
+	// Sum of weights, KV cache, activations and overhead, in bytes.
 	TotalBytes *int64 `json:"totalBytes,omitempty"`
 }
 

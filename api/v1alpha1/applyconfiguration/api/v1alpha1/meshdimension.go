@@ -7,9 +7,9 @@ package v1alpha1
 //
 // MeshDimension is a dimension of a mesh.
 type MeshDimensionApplyConfiguration struct {
-	// Name: tp, pp, dp, cp, ep, ….
+	// Name of the dimension: tp, pp, dp, cp, ep, ….
 	Name *string `json:"name,omitempty"`
-	// Size.
+	// Number of ranks along the dimension.
 	Size *int32 `json:"size,omitempty"`
 }
 

@@ -11,15 +11,15 @@ import (
 //
 // MeshEnd is a pod's place in a mesh.
 type MeshEndApplyConfiguration struct {
-	// Number of the pod among all of the mesh.
+	// Number of the pod among all pods of the mesh, from 0.
 	Index *int32 `json:"index,omitempty"`
 	// Name of the pod; absent where there is none.
 	Name *string `json:"name,omitempty"`
-	// Node where it belongs.
+	// Name of the node that the pod belongs on.
 	Node *string `json:"node,omitempty"`
-	// Its first rank in the copy.
+	// First rank of the pod in its copy, from 0.
 	FirstRank *int32 `json:"firstRank,omitempty"`
-	// Its devices in order of rank, at most 16 of them.
+	// Ids of the pod's devices in order of rank, the first 16 of them.
 	Devices []apiv1alpha1.DeviceID `json:"devices,omitempty"`
 }
 

@@ -11,15 +11,15 @@ import (
 //
 // MeshMember is a run of consecutive ranks on one node.
 type MeshMemberApplyConfiguration struct {
-	// The node.
+	// Name of the node that the devices are on.
 	Node *string `json:"node,omitempty"`
-	// Address of the node on the network; absent where it is not known.
+	// Address of the node on the network: an IP address, else a host name. Absent where neither is known.
 	Address *string `json:"address,omitempty"`
-	// Copy.
+	// Number of the copy, from 0. Absent means 0.
 	Replica *int32 `json:"replica,omitempty"`
-	// Rank of the first device; the others follow.
+	// Rank of the first device in its copy, from 0; the other devices have the ranks that follow.
 	FirstRank *int32 `json:"firstRank,omitempty"`
-	// The devices, in order of rank.
+	// Ids of the devices, in order of rank.
 	Devices []apiv1alpha1.DeviceID `json:"devices,omitempty"`
 }
 

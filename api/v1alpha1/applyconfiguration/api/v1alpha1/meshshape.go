@@ -7,19 +7,19 @@ package v1alpha1
 //
 // MeshShape holds sizes and groups of consecutive copies. The order of their dimensions is that of the mesh.
 type MeshShapeApplyConfiguration struct {
-	// The first of the copies.
+	// Number, from 0, of the first copy of this shape.
 	FirstReplica *int32 `json:"firstReplica,omitempty"`
-	// Number of the copies.
+	// Number of copies of this shape.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Sizes of the dimensions, in the mesh's order.
+	// Sizes of the dimensions in these copies, in the sequence of the mesh's order.
 	Dimensions []MeshDimensionApplyConfiguration `json:"dimensions,omitempty"`
-	// Sizes above 1, for people (`tp4 pp2`).
+	// Sizes above 1 in these copies, for people (`tp4 pp2`).
 	Shape *string `json:"shape,omitempty"`
-	// Ranks of one of the copies.
+	// Number of ranks of each of these copies. Ranks are from 0 to worldSize-1.
 	WorldSize *int32 `json:"worldSize,omitempty"`
-	// Communication library of the copies' devices.
+	// Communication library of the devices of these copies: NCCL, RCCL, HCCL, oneCCL, XLA or Gloo.
 	Library *string `json:"library,omitempty"`
-	// The process groups of one of the copies.
+	// The process groups of each of these copies, by kind.
 	Groups []ProcessGroupsApplyConfiguration `json:"groups,omitempty"`
 }
 

@@ -7,17 +7,17 @@ package v1alpha1
 //
 // MLA is multi-head latent attention (DeepSeek V2 and later): the cache holds one latent per token.
 type MLAApplyConfiguration struct {
-	// Rank of the query's down-projection; 0 where the query is projected directly.
+	// Rank of the query's down-projection; 0, the default, where the query is projected directly.
 	QLoraRank *int32 `json:"qLoraRank,omitempty"`
-	// Rank of the latent that is cached.
+	// Rank of the latent of keys and values, which is cached once for each token.
 	KVLoraRank *int32 `json:"kvLoraRank,omitempty"`
-	// Width of a head's part without position.
+	// Width of the part of a query or key head that has no position, in values.
 	QKNopeHeadDim *int32 `json:"qkNopeHeadDim,omitempty"`
-	// Width of the part with rotary position, which is cached once for all heads.
+	// Width of the part of a query or key head that has a rotary position, in values. Its key is cached once for all heads.
 	QKRopeHeadDim *int32 `json:"qkRopeHeadDim,omitempty"`
-	// Width of a value head.
+	// Width of a value head, in values.
 	VHeadDim *int32 `json:"vHeadDim,omitempty"`
-	// Indexer that selects the tokens to attend to; absent where all are attended to.
+	// Indexer that selects the tokens to attend to; absent where all tokens are attended to.
 	Indexer *IndexerApplyConfiguration `json:"indexer,omitempty"`
 }
 

@@ -7,11 +7,11 @@ package v1alpha1
 //
 // MLP is a dense feed-forward block.
 type MLPApplyConfiguration struct {
-	// Width of the block; 0 where every layer is a mixture of experts.
+	// Width of the dense feed-forward block, in values; 0 where every layer is a mixture of experts.
 	IntermediateSize *int32 `json:"intermediateSize,omitempty"`
-	// Whether the block has two input projections without a gate instead of three with one.
+	// Whether the block has two projections and no gate, instead of three with a gate. Default: false.
 	Ungated *bool `json:"ungated,omitempty"`
-	// Whether the projections have a bias.
+	// Whether the projections of the block have a bias. Default: false.
 	Bias *bool `json:"bias,omitempty"`
 }
 

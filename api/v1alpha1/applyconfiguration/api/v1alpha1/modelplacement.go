@@ -18,9 +18,9 @@ import (
 type ModelPlacementApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// What is asked for.
+	// The model, what it is for, and what its devices must be like.
 	Spec *ModelPlacementSpecApplyConfiguration `json:"spec,omitempty"`
-	// What was decided.
+	// What the operator decided, and whether it is in force.
 	Status *ModelPlacementStatusApplyConfiguration `json:"status,omitempty"`
 }
 

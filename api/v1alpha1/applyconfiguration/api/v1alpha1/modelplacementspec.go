@@ -11,33 +11,37 @@ import (
 //
 // ModelPlacementSpec is what is asked for.
 type ModelPlacementSpecApplyConfiguration struct {
-	// The model. Exactly one of name, parameters, architecture and configMap.
+	// The model to place. Exactly one of name, parameters, architecture and configMap is set.
 	Model *ModelSourceApplyConfiguration `json:"model,omitempty"`
-	// Number format of the weights; Auto takes the best that fits.
+	// Number format of the weights. Auto, the default, takes the best format that fits.
 	Quantization *apiv1alpha1.Quantization `json:"quantization,omitempty"`
-	// Number format of the KV cache; Auto takes 16 bits.
+	// Number format of the KV cache. Auto, the default, takes 16 bits.
 	KVCacheType *apiv1alpha1.KVCacheType `json:"kvCacheType,omitempty"`
-	// What the model is for. Exactly one of inference and training.
+	// What the model is to do. Exactly one of inference and training is set.
 	Workload *WorkloadApplyConfiguration `json:"workload,omitempty"`
-	// Degrees of parallelism to keep to; what is absent is chosen.
+	// Degrees of parallelism that the plan must have. The planner chooses the degrees that are absent.
 	Parallelism *ParallelismApplyConfiguration `json:"parallelism,omitempty"`
-	// Engine that will run the model; it decides the order of ranks and the launcher's files.
+	// Engine that will run the model. It decides which degrees are possible, the order of ranks, and the files for the
+	// launcher. Default: vLLM.
 	Engine *apiv1alpha1.Engine `json:"engine,omitempty"`
-	// Number of independent copies.
+	// Number of independent copies of the model. 0 frees all devices. Default: 1.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Which devices may be taken.
+	// Which devices may be taken; absent means any accelerator.
 	Devices *DeviceRequirementsApplyConfiguration `json:"devices,omitempty"`
-	// How far the devices of one copy may be apart.
+	// How far the devices of one copy may be apart; absent means anywhere in the cluster.
 	Topology *TopologyRequirementsApplyConfiguration `json:"topology,omitempty"`
-	// Priority class of the placement's pods; placements of higher priority are planned first.
+	// Name of the PriorityClass of the placement's pods. Placements of higher priority get devices first; none is preempted.
+	// Absent means the cluster's default class.
 	PriorityClassName *string `json:"priorityClassName,omitempty"`
-	// What to do when a device of the plan is lost: plan anew in the same shape, in any shape, or hold.
+	// What to do when a device of the plan is lost. SameShape plans anew with the same degrees, AnyShape (the default) with
+	// any degrees, and Hold keeps the plan until the device is back or the placement changes.
 	OnFailure *apiv1alpha1.FailurePolicy `json:"onFailure,omitempty"`
-	// How the plan's devices are kept for the placement's pods. Claim gives each pod a ResourceClaim that selects its devices,
-	// which a DRA driver has to serve. Slot offers each one under a resource of its own, which the mesh names. With Advisory
-	// any pod that asks for the kind may get it, and the plan only says which it should be.
+	// How the plan's devices are kept for the placement's pods. Claim gives each pod a ResourceClaim that selects its
+	// devices, which a DRA driver has to serve. Slot offers each device under an extended resource of its own, which the
+	// mesh names. With Advisory, the default, any pod that asks for such devices may get them, and the plan only says which
+	// pod should.
 	Enforcement *apiv1alpha1.Enforcement `json:"enforcement,omitempty"`
-	// Whether the pods verify their mesh over the network before they start; without it they do not.
+	// Whether the pods verify their links over the network before they start; absent means that they do not.
 	Verification *VerificationApplyConfiguration `json:"verification,omitempty"`
 }
 

@@ -12,31 +12,33 @@ import (
 //
 // ModelPlacementStatus is what was decided.
 type ModelPlacementStatusApplyConfiguration struct {
-	// Generation of the spec that the status is about.
+	// The metadata.generation of the spec that this status is about.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// One-word summary.
+	// Summary in one word: Pending, Planned, Ready, Unplaceable (waits for devices), Degraded (lost devices) or Invalid
+	// (waits for a better spec). The condition Ready says why.
 	Phase *apiv1alpha1.PlacementPhase `json:"phase,omitempty"`
-	// Name of the model as resolved.
+	// Name of the model as it was found in the catalogue or its files.
 	Model *string `json:"model,omitempty"`
-	// Chosen strategy for people (`TP4 PP2 x2`).
+	// Degrees of parallelism of the plan in force, for people (`TP4 PP2 x2`: tensor 4, pipeline 2, two copies).
 	Strategy *string `json:"strategy,omitempty"`
-	// Devices taken.
+	// Number of devices that the plan in force holds.
 	Devices *int32 `json:"devices,omitempty"`
-	// Nodes they are on.
+	// Number of nodes that the plan's devices are on.
 	Nodes *int32 `json:"nodes,omitempty"`
-	// What the plan should deliver; an estimate.
+	// What the plan in force should deliver. It is computed, not measured.
 	Estimate *EstimateApplyConfiguration `json:"estimate,omitempty"`
-	// Name of the current plan.
+	// Name of the ShardingPlan in force; absent where none is.
 	Plan *string `json:"plan,omitempty"`
-	// Name of the current mesh.
+	// Name of the DeviceMesh of the plan in force; absent where there is none.
 	Mesh *string `json:"mesh,omitempty"`
-	// Copies that are planned; the scale subresource reads it.
+	// Number of copies in the plan in force, which the scale subresource reads.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Selector of the placement's pods; the scale subresource reads it.
+	// Label selector of the placement's pods, which the scale subresource reads.
 	Selector *string `json:"selector,omitempty"`
-	// What is missing, when the model cannot be placed.
+	// What is missing, in numbers, where the model cannot be placed; absent where it can.
 	Shortfall *ShortfallApplyConfiguration `json:"shortfall,omitempty"`
-	// Planned, Reserved, Meshed and, above them, Ready.
+	// Planned: a plan was found. Reserved: its devices are held. Meshed: they have ranks. Ready: all of that holds and no
+	// device is lost.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

@@ -7,13 +7,14 @@ package v1alpha1
 //
 // ModelSource says which model.
 type ModelSourceApplyConfiguration struct {
-	// Name in the catalogue (`Llama-3.1-70B`) or the hub's id (`meta-llama/Llama-3.1-70B`).
+	// Name of the model in the catalogue (`Llama-3.1-70B`), or its id on the hub (`meta-llama/Llama-3.1-70B`).
 	Name *string `json:"name,omitempty"`
-	// Number of parameters where nothing else is known; the architecture is then a documented synthetic one.
+	// Number of parameters, where nothing else is known of the model. A synthetic architecture of that size, which the
+	// documentation describes, is planned for.
 	Parameters *int64 `json:"parameters,omitempty"`
-	// The architecture itself.
+	// The architecture of the model, layer by layer.
 	Architecture *ArchitectureApplyConfiguration `json:"architecture,omitempty"`
-	// A ConfigMap in the placement's namespace that holds the model's config.json.
+	// The ConfigMap, in the placement's namespace, that has the model's config.json.
 	ConfigMap *ConfigMapKeyApplyConfiguration `json:"configMap,omitempty"`
 }
 

@@ -7,23 +7,23 @@ package v1alpha1
 //
 // MoE is a mixture of experts.
 type MoEApplyConfiguration struct {
-	// Routed experts in a layer.
+	// Number of routed experts in a layer.
 	Experts *int32 `json:"experts,omitempty"`
-	// Routed experts that a token visits.
+	// Number of routed experts that each token visits.
 	ActiveExperts *int32 `json:"activeExperts,omitempty"`
-	// Whether the shared expert has a gate of hiddenSize weights.
+	// Whether the shared expert has a gate of hiddenSize weights. Default: false.
 	SharedGate *bool `json:"sharedGate,omitempty"`
-	// Width of a routed expert.
+	// Width of one routed expert, in values.
 	IntermediateSize *int32 `json:"intermediateSize,omitempty"`
-	// Width of all shared experts together; 0 where there is none.
+	// Width of all shared experts together, in values; 0, the default, where there is none.
 	SharedIntermediateSize *int32 `json:"sharedIntermediateSize,omitempty"`
-	// First layer that is a mixture; the ones before it are dense.
+	// Number, from 0, of the first layer that is a mixture of experts; the layers before it are dense. Default: 0.
 	FirstLayer *int32 `json:"firstLayer,omitempty"`
-	// Every how manieth layer from firstLayer on is a mixture; 0 and 1 mean each.
+	// One layer in this many, from firstLayer on, is a mixture of experts; 0, the default, and 1 mean each.
 	Interval *int32 `json:"interval,omitempty"`
-	// Whether the router has a bias for each expert.
+	// Whether the router has a bias for each expert. Default: false.
 	RouterBias *bool `json:"routerBias,omitempty"`
-	// Whether the experts' projections have a bias.
+	// Whether the projections of the experts have a bias. Default: false.
 	ExpertBias *bool `json:"expertBias,omitempty"`
 }
 

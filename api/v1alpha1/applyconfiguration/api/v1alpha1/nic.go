@@ -7,23 +7,23 @@ package v1alpha1
 //
 // NIC is a network port.
 type NICApplyConfiguration struct {
-	// Name: device and port of a port that speaks RDMA (`mlx5_0/1`), else the interface's (`eth0`).
+	// Name of the port: device and port where it speaks RDMA (`mlx5_0/1`), else the network interface (`eth0`).
 	Name *string `json:"name,omitempty"`
-	// What it speaks. RoCE is RDMA over Ethernet, iWARP is RDMA over TCP, EFA is the RDMA of AWS.
+	// What the port speaks. RoCE is RDMA over Ethernet, iWARP is RDMA over TCP, EFA is the RDMA of AWS.
 	Kind *string `json:"kind,omitempty"`
-	// Versions of RoCE that it speaks, of v1 and v2.
+	// Versions of RoCE that the port speaks (`v1`, `v2`); absent for other kinds.
 	RoCEVersions []string `json:"roceVersions,omitempty"`
-	// Network interfaces of the port (`ib0`, `eth0`).
+	// Names of the network interfaces of the port (`ib0`, `eth0`).
 	Interfaces []string `json:"interfaces,omitempty"`
-	// Kernel driver.
+	// Name of the port's kernel driver.
 	Driver *string `json:"driver,omitempty"`
-	// Rate in Gbps; 0 where the port is down.
+	// Rate of the port in Gbps (10^9 bits per second); 0 or absent where the port is down.
 	Gbps *int32 `json:"gbps,omitempty"`
-	// Whether the port has a link.
+	// Whether the port has a link. Default: false.
 	Up *bool `json:"up,omitempty"`
-	// NUMA node; absent where the kernel does not know.
+	// Number, from 0, of the NUMA node that the port is attached to; absent where the kernel does not know it.
 	NUMANode *int32 `json:"numaNode,omitempty"`
-	// Where it sits on PCI.
+	// The port's function on PCI; absent where the port is not on PCI.
 	PCI *PCIDeviceApplyConfiguration `json:"pci,omitempty"`
 }
 

@@ -11,9 +11,9 @@ import (
 //
 // NodeSelector selects nodes by their labels; all terms must hold. It reads like any label selector, with bounded sizes.
 type NodeSelectorApplyConfiguration struct {
-	// Labels with their values.
+	// Labels that a node must have, each with its value.
 	MatchLabels map[string]apiv1alpha1.LabelValue `json:"matchLabels,omitempty"`
-	// Terms.
+	// Terms about a node's labels, all of which must hold.
 	MatchExpressions []NodeSelectorRequirementApplyConfiguration `json:"matchExpressions,omitempty"`
 }
 

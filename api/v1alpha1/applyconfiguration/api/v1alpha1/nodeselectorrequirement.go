@@ -12,11 +12,11 @@ import (
 //
 // NodeSelectorRequirement is a term of a NodeSelector.
 type NodeSelectorRequirementApplyConfiguration struct {
-	// Label key.
+	// Key of the label that the term is about.
 	Key *string `json:"key,omitempty"`
-	// Relation of the label to the values.
+	// In and NotIn compare the label's value with values; Exists and DoesNotExist ask for the label alone.
 	Operator *v1.LabelSelectorOperator `json:"operator,omitempty"`
-	// Values for In and NotIn.
+	// Values to compare with. They are required for In and NotIn, and forbidden for Exists and DoesNotExist.
 	Values []apiv1alpha1.LabelValue `json:"values,omitempty"`
 }
 

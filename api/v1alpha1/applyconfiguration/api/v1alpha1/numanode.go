@@ -7,14 +7,14 @@ package v1alpha1
 //
 // NUMANode is a NUMA node of a host.
 type NUMANodeApplyConfiguration struct {
-	// Number of the node.
+	// Number of the NUMA node, from 0, as the kernel counts.
 	ID *int32 `json:"id,omitempty"`
-	// Its CPUs in the kernel's list format (`0-31,64-95`).
+	// Numbers of the NUMA node's CPUs, from 0, in the kernel's list format (`0-31,64-95`).
 	CPUs *string `json:"cpus,omitempty"`
-	// Its memory in MiB.
+	// Memory of the NUMA node in MiB (2^20 bytes).
 	MemoryMiB *int64 `json:"memoryMiB,omitempty"`
-	// How far each of the host's nodes is from it, in their order, as firmware says: 10 is the node itself, 20 takes twice
-	// as long to reach. Absent where the kernel does not say.
+	// Distance to each NUMA node of the host, in order of their numbers, as firmware says: 10 is the node itself, 20 takes
+	// twice as long to reach. Absent where the kernel does not say.
 	Distances []int32 `json:"distances,omitempty"`
 }
 

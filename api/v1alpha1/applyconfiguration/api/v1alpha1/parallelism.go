@@ -7,15 +7,16 @@ package v1alpha1
 //
 // Parallelism holds the degrees to keep to.
 type ParallelismApplyConfiguration struct {
-	// Devices that share each layer.
+	// Tensor parallelism: number of devices that share each layer. Absent means that the planner chooses.
 	Tensor *int32 `json:"tensor,omitempty"`
-	// Stages of consecutive layers.
+	// Pipeline parallelism: number of stages, each of consecutive layers. Absent means that the planner chooses.
 	Pipeline *int32 `json:"pipeline,omitempty"`
-	// Copies that share a process group.
+	// Data parallelism: number of ranks that hold the same weights, within the process group of one copy. Absent means that
+	// the planner chooses.
 	Data *int32 `json:"data,omitempty"`
-	// Devices that share the experts of each layer.
+	// Expert parallelism: number of devices that share the experts of each layer. Absent means that the planner chooses.
 	Expert *int32 `json:"expert,omitempty"`
-	// Devices that share each sequence.
+	// Context parallelism: number of devices that share each sequence. Absent means that the planner chooses.
 	Context *int32 `json:"context,omitempty"`
 }
 

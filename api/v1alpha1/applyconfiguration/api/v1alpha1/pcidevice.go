@@ -7,25 +7,27 @@ package v1alpha1
 //
 // PCIDevice is a function on a PCI bus. Numbers are as the kernel prints them: lower-case hex without 0x.
 type PCIDeviceApplyConfiguration struct {
-	// Address: domain, bus, device, function (`0000:17:00.0`).
+	// PCI address: domain, bus, device and function (`0000:17:00.0`).
 	Address *string `json:"address,omitempty"`
-	// Vendor id (`10de`).
+	// PCI vendor id (`10de` is NVIDIA).
 	VendorID *string `json:"vendorID,omitempty"`
-	// Device id (`2330`).
+	// PCI device id, which tells a vendor's products apart (`2330`).
 	DeviceID *string `json:"deviceID,omitempty"`
-	// Subsystem vendor id.
+	// PCI vendor id of the board's maker.
 	SubsystemVendorID *string `json:"subsystemVendorID,omitempty"`
-	// Subsystem device id.
+	// PCI id of the board, which tells boards of one chip apart.
 	SubsystemDeviceID *string `json:"subsystemDeviceID,omitempty"`
-	// Revision (`a1`).
+	// PCI revision of the chip (`a1`).
 	Revision *string `json:"revision,omitempty"`
-	// Host bridge (`pci0000:15`): two devices with the same root share it.
+	// Name of the host bridge that the device is under (`pci0000:15`), which is part of a processor. Two devices with the
+	// same root share it.
 	Root *string `json:"root,omitempty"`
-	// Bridges between the root and the device, outermost first; two devices under the same last bridge share a switch.
+	// PCI addresses of the bridges between the host bridge and the device, outermost first. Two devices under the same last
+	// bridge share a switch.
 	Bridges []string `json:"bridges,omitempty"`
-	// Highest rate of the link in mega-transfers per second and lane (32000 is PCIe 5).
+	// Highest rate of the PCIe link in mega-transfers per second on each lane (32000 is PCIe 5).
 	LinkMTps *int32 `json:"linkMTps,omitempty"`
-	// Highest number of lanes.
+	// Highest number of lanes of the PCIe link.
 	LinkWidth *int32 `json:"linkWidth,omitempty"`
 }
 

@@ -11,9 +11,9 @@ import (
 //
 // PeakRate is the dense peak of a precision.
 type PeakRateApplyConfiguration struct {
-	// Number format.
+	// Number format that the rate is for.
 	Precision *apiv1alpha1.Precision `json:"precision,omitempty"`
-	// Rate in 10^9 operations per second.
+	// Peak dense rate in GFLOPS (10^9 operations per second).
 	GFLOPS *int64 `json:"gflops,omitempty"`
 }
 

@@ -7,11 +7,11 @@ package v1alpha1
 //
 // PlacementRef names a placement in the same namespace.
 type PlacementRefApplyConfiguration struct {
-	// Name.
+	// Name of the ModelPlacement.
 	Name *string `json:"name,omitempty"`
-	// UID, so that a placement made anew under the name is another one.
+	// UID of the ModelPlacement: one that is made anew under the name is another one.
 	UID *string `json:"uid,omitempty"`
-	// Generation of its spec.
+	// The metadata.generation of the ModelPlacement's spec that was read.
 	Generation *int64 `json:"generation,omitempty"`
 }
 

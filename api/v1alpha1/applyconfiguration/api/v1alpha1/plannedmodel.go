@@ -7,13 +7,13 @@ package v1alpha1
 //
 // PlannedModel is a model as resolved.
 type PlannedModelApplyConfiguration struct {
-	// Name.
+	// Name of the model.
 	Name *string `json:"name,omitempty"`
-	// Parameters, counted from the architecture.
+	// Number of parameters, counted from the architecture.
 	Parameters *int64 `json:"parameters,omitempty"`
-	// The architecture.
+	// Architecture that bytes and times were computed from.
 	Architecture *ArchitectureApplyConfiguration `json:"architecture,omitempty"`
-	// What was assumed, where the source did not say.
+	// What was assumed of the model where its source does not say, a sentence each.
 	Assumptions []string `json:"assumptions,omitempty"`
 }
 

@@ -12,17 +12,18 @@ import (
 // PlanRow is a run of consecutive places of one copy on one node: tensor ranks, after the last one those of the next stage,
 // and after the last stage those of the next data rank.
 type PlanRowApplyConfiguration struct {
-	// The node.
+	// Name of the node that the devices are on.
 	Node *string `json:"node,omitempty"`
-	// Copy.
+	// Number of the copy, from 0. Absent means 0.
 	Replica *int32 `json:"replica,omitempty"`
-	// Data rank of the first device.
+	// Data rank of the first device in its copy, from 0. Absent means 0.
 	Data *int32 `json:"data,omitempty"`
-	// Stage of the first device.
+	// Pipeline stage of the first device, from 0. Absent means 0.
 	Stage *int32 `json:"stage,omitempty"`
-	// Tensor rank of the first device, counted on through the context ranks; the others follow.
+	// Tensor rank of the first device in its stage, from 0, counted on through the context ranks; the other devices follow.
+	// Absent means 0.
 	TensorRank *int32 `json:"tensorRank,omitempty"`
-	// The devices.
+	// Ids of the devices, in order of rank.
 	Devices []apiv1alpha1.DeviceID `json:"devices,omitempty"`
 }
 

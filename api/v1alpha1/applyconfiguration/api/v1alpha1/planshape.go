@@ -7,13 +7,14 @@ package v1alpha1
 //
 // PlanShape is what consecutive copies of a plan have in common.
 type PlanShapeApplyConfiguration struct {
-	// The first of the copies.
+	// Number, from 0, of the first copy of this shape.
 	FirstReplica *int32 `json:"firstReplica,omitempty"`
-	// Degrees of parallelism; its replicas are the copies of this shape.
+	// Degrees of parallelism of these copies; strategy.replicas is how many of them there are.
 	Strategy *StrategyApplyConfiguration `json:"strategy,omitempty"`
-	// Stages of one of the copies, in order of their layers.
+	// Pipeline stages of each of these copies, in order of their layers: one where there is no pipeline.
 	Stages []StageApplyConfiguration `json:"stages,omitempty"`
-	// Limits of the engine's steps that the memory was counted for.
+	// Limits of the engine's steps for which the memory of these copies was counted: start the engine with these. Absent in
+	// training.
 	StepLimits *StepLimitsApplyConfiguration `json:"stepLimits,omitempty"`
 }
 

@@ -7,17 +7,17 @@ package v1alpha1
 //
 // PlanTotals holds counts and sums over all copies.
 type PlanTotalsApplyConfiguration struct {
-	// Devices.
+	// Number of devices, over all copies.
 	Devices *int32 `json:"devices,omitempty"`
-	// Nodes.
+	// Number of nodes that have at least one of the devices.
 	Nodes *int32 `json:"nodes,omitempty"`
-	// Weights in bytes, replicated parts counted as often as they are stored.
+	// Weights on all devices in bytes; what several devices store counts as often.
 	WeightsBytes *int64 `json:"weightsBytes,omitempty"`
-	// KV cache in bytes.
+	// KV cache on all devices, in bytes.
 	KVCacheBytes *int64 `json:"kvCacheBytes,omitempty"`
-	// All memory in bytes.
+	// Memory on all devices, in bytes: weights, KV cache, activations and overhead.
 	TotalBytes *int64 `json:"totalBytes,omitempty"`
-	// All memory, rounded for people.
+	// Memory on all devices, rounded for people (`181.4 GiB`).
 	Memory *string `json:"memory,omitempty"`
 }
 

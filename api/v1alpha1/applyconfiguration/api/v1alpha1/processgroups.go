@@ -11,19 +11,20 @@ import (
 //
 // ProcessGroups are all groups of one kind.
 type ProcessGroupsApplyConfiguration struct {
-	// Name: a dimension (`tp`), a product of dimensions (`tp-pp`), or `world`.
+	// Name of the kind of groups: a dimension (`tp`), a product of dimensions (`tp-pp`), or `world`.
 	Name *string `json:"name,omitempty"`
-	// Dimensions along which the members of a group differ: the rule from which the ranks follow.
+	// Dimensions along which the members of a group differ. The ranks of every group follow from them.
 	Dimensions []string `json:"dimensions,omitempty"`
-	// Number of groups.
+	// Number of groups of this kind in a copy.
 	Count *int32 `json:"count,omitempty"`
-	// Ranks in each group.
+	// Number of ranks in each group.
 	Size *int32 `json:"size,omitempty"`
-	// Communication library.
+	// Communication library of the groups: NCCL, RCCL, HCCL, oneCCL, XLA or Gloo.
 	Library *string `json:"library,omitempty"`
-	// Name of the backend in torch.distributed (`nccl` for NCCL and RCCL alike).
+	// Name of the groups' backend in torch.distributed (`nccl` for NCCL and RCCL alike).
 	TorchBackend *string `json:"torchBackend,omitempty"`
-	// The ranks of each group; written for worlds of up to 512 ranks, else they follow from the rule.
+	// Ranks of each group, from 0 in a copy. They are written for worlds of up to 512 ranks; in larger ones they follow from
+	// dimensions.
 	Ranks []apiv1alpha1.RankList `json:"ranks,omitempty"`
 }
 

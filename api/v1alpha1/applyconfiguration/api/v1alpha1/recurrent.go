@@ -11,19 +11,19 @@ import (
 //
 // Recurrent describes layers that keep a state of fixed size for each sequence instead of a cache of its tokens.
 type RecurrentApplyConfiguration struct {
-	// Update rule.
+	// Update rule of the state: GatedDelta (Qwen3-Next) or Lightning (MiniMax-Text-01).
 	Kind *apiv1alpha1.RecurrentKind `json:"kind,omitempty"`
-	// Key heads.
+	// Number of key heads.
 	KeyHeads *int32 `json:"keyHeads,omitempty"`
-	// Value heads, each with a state of keyHeadDim by valueHeadDim.
+	// Number of value heads, each with a state of keyHeadDim x valueHeadDim values.
 	ValueHeads *int32 `json:"valueHeads,omitempty"`
-	// Width of a key head.
+	// Width of a key head, in values.
 	KeyHeadDim *int32 `json:"keyHeadDim,omitempty"`
-	// Width of a value head.
+	// Width of a value head, in values.
 	ValueHeadDim *int32 `json:"valueHeadDim,omitempty"`
-	// Tokens that the convolution before the recurrence spans; 0 where there is none.
+	// Number of tokens that the convolution before the recurrence spans; 0, the default, where there is none.
 	ConvKernel *int32 `json:"convKernel,omitempty"`
-	// Every how manieth layer has attention instead; 0 where none does.
+	// One layer in this many has attention instead of a recurrent state; 0, the default, means that none does.
 	AttentionEvery *int32 `json:"attentionEvery,omitempty"`
 }
 

@@ -7,11 +7,11 @@ package v1alpha1
 //
 // RejectedPlan is a plan that was not taken.
 type RejectedPlanApplyConfiguration struct {
-	// Its degrees for people.
+	// Degrees of parallelism of the plan, for people (`TP4 PP2 x2`).
 	Strategy *string `json:"strategy,omitempty"`
-	// Machine-readable word for the cause.
+	// Word for why the plan was not taken, for programs.
 	Reason *string `json:"reason,omitempty"`
-	// The numbers.
+	// Why the plan was not taken, in numbers, for people.
 	Message *string `json:"message,omitempty"`
 }
 

@@ -19,9 +19,9 @@ import (
 type ShardingPlanApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// The plan. It never changes.
+	// Which devices hold which part of the model. It never changes: a new plan is a new object.
 	Spec *ShardingPlanSpecApplyConfiguration `json:"spec,omitempty"`
-	// Whether it is in force.
+	// Whether the plan is in force.
 	Status *ShardingPlanStatusApplyConfiguration `json:"status,omitempty"`
 }
 

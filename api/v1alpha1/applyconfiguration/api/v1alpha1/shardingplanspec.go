@@ -11,40 +11,42 @@ import (
 //
 // ShardingPlanSpec is the plan.
 type ShardingPlanSpecApplyConfiguration struct {
-	// The placement it is for.
+	// The ModelPlacement, in the same namespace, that the plan is for.
 	Placement *PlacementRefApplyConfiguration `json:"placement,omitempty"`
-	// Number of the plan among those of its placement, from 1.
+	// Number of the plan among the plans of its placement, from 1. Later plans have higher numbers.
 	Revision *int64 `json:"revision,omitempty"`
-	// The model as resolved.
+	// The model that is planned, with its architecture.
 	Model *PlannedModelApplyConfiguration `json:"model,omitempty"`
-	// Number format of the weights.
+	// Number format in which the weights are stored.
 	Quantization *apiv1alpha1.Precision `json:"quantization,omitempty"`
-	// Number format of the KV cache.
+	// Number format in which the KV cache is stored.
 	KVCacheType *apiv1alpha1.Precision `json:"kvCacheType,omitempty"`
-	// Number format that products are computed in, where it is known; quantization is the one they are stored in.
+	// Number format in which products are computed; absent where it is not known.
 	ComputeType *apiv1alpha1.Precision `json:"computeType,omitempty"`
-	// Engine that it was made for.
+	// Engine that the plan was made for.
 	Engine *apiv1alpha1.Engine `json:"engine,omitempty"`
-	// Limits of the engine's steps that the memory was counted for; start the engine with these. Absent in training.
+	// Limits of the engine's steps for which the memory was counted: start the engine with these. Absent in training.
 	StepLimits *StepLimitsApplyConfiguration `json:"stepLimits,omitempty"`
-	// Degrees of parallelism of the first copies, 0 to strategy.replicas-1. Its summary names all shapes
-	// (`TP2 x2 + TP4 x2`).
+	// Degrees of parallelism of the first copies, 0 to strategy.replicas-1. Its summary names the shapes of all copies (`TP2
+	// x2 + TP4 x2`).
 	Strategy *StrategyApplyConfiguration `json:"strategy,omitempty"`
-	// Stages of one of the first copies, in order of their layers.
+	// Pipeline stages of each of the first copies, in order of their layers: one where there is no pipeline.
 	Stages []StageApplyConfiguration `json:"stages,omitempty"`
-	// The copies that follow, where they differ from the first ones in degrees, stages or class of device.
+	// Shapes of the copies that follow the first ones, where they differ from those in degrees, stages or class of device.
+	// Absent where all copies are alike.
 	OtherShapes []PlanShapeApplyConfiguration `json:"otherShapes,omitempty"`
-	// Which device serves what: a row for each run of consecutive tensor ranks on a node, in order of copy, data rank,
-	// stage and tensor rank. In plans of more than 1,000 such rows, a row runs on through the stages and data ranks of its
-	// copy that follow on the same node.
+	// Which device serves what: a row for each run of consecutive tensor ranks on a node, in order of copy, data rank, stage
+	// and tensor rank. Where that would be more than 1,000 rows, a row runs on through the stages and data ranks of its copy
+	// that follow on the same node.
 	Nodes []PlanRowApplyConfiguration `json:"nodes,omitempty"`
-	// Counts and sums.
+	// Counts and sums over all copies.
 	Totals *PlanTotalsApplyConfiguration `json:"totals,omitempty"`
-	// What it should deliver; an estimate.
+	// What the plan should deliver. It is computed, not measured.
 	Estimate *EstimateApplyConfiguration `json:"estimate,omitempty"`
-	// The best plans that were not taken, with the reason.
+	// The best plans that were not taken, each with the reason.
 	Rejected []RejectedPlanApplyConfiguration `json:"rejected,omitempty"`
-	// How the devices are kept for the placement's pods.
+	// How the devices are kept for the placement's pods: by ResourceClaims (Claim), by an extended resource for each device
+	// (Slot), or not at all (Advisory, the default). Exclusive is reserved.
 	Enforcement *apiv1alpha1.Enforcement `json:"enforcement,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 //
 // ShardingPlanStatus says whether a plan is in force.
 type ShardingPlanStatusApplyConfiguration struct {
-	// Active: the ledger holds the plan.
+	// Active: the ledger holds the plan, which is then in force.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

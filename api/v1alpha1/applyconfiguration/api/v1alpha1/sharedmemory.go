@@ -7,9 +7,10 @@ package v1alpha1
 //
 // SharedMemory is memory of the host that a device works in, as graphics of a processor do.
 type SharedMemoryApplyConfiguration struct {
-	// Memory in MiB that the firmware sets aside for the device (carve-out): the host does not count it as its own.
+	// Memory that the firmware sets aside for the device (carve-out), in MiB (2^20 bytes). The host does not count it as its
+	// own.
 	CarveOutMiB *int64 `json:"carveOutMiB,omitempty"`
-	// Memory in MiB of the host that the device can use as well (AMD: GTT): what one takes, the other lacks.
+	// Memory of the host that the device can use as well (AMD: GTT), in MiB (2^20 bytes). What one takes, the other lacks.
 	HostMiB *int64 `json:"hostMiB,omitempty"`
 }
 

@@ -7,17 +7,17 @@ package v1alpha1
 //
 // Shortfall says in numbers why a model cannot be placed.
 type ShortfallApplyConfiguration struct {
-	// Memory that one copy needs, in MiB, in the smallest form that was tried.
+	// Memory that one copy needs in the smallest form that was tried, in MiB (2^20 bytes).
 	NeededMiB *int64 `json:"neededMiB,omitempty"`
-	// Memory that a plan may use on all devices that match, in MiB.
+	// Memory that a plan may use on all matching devices together, in MiB (2^20 bytes).
 	FreeMiB *int64 `json:"freeMiB,omitempty"`
-	// Devices that match and are free.
+	// Number of devices that match spec.devices and are free.
 	FreeDevices *int32 `json:"freeDevices,omitempty"`
-	// Free memory of the largest of them, in MiB.
+	// Free memory of the matching device that has most, in MiB (2^20 bytes).
 	LargestDeviceMiB *int64 `json:"largestDeviceMiB,omitempty"`
-	// Smallest change that would make it fit.
+	// The smallest change, of all kinds, with which the model would fit, for people.
 	Suggestion *string `json:"suggestion,omitempty"`
-	// Smallest change of each kind that would make it fit.
+	// The smallest change of each kind with which the model would fit.
 	Suggestions []SuggestionApplyConfiguration `json:"suggestions,omitempty"`
 }
 

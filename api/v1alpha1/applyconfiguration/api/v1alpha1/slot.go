@@ -12,7 +12,7 @@ import (
 // Slot keeps a device for the pod of its rank. Where pods get devices by extended resources, it leaves the one that it shares
 // with others of its kind for one of its own. Where they get them by claims, it has a taint that no other claim tolerates.
 type SlotApplyConfiguration struct {
-	// The device.
+	// Id of the device that is kept, as in status.devices.
 	Device *apiv1alpha1.DeviceID `json:"device,omitempty"`
 	// Extended resource of this one device, or key of its taint (`rankwright.dev/slot-7f3a9c21-0`).
 	Resource *string `json:"resource,omitempty"`

@@ -7,15 +7,16 @@ package v1alpha1
 //
 // SlowestLink is the slowest link between two ranks that share a group of a kind.
 type SlowestLinkApplyConfiguration struct {
-	// Name of the groups.
+	// Name of the kind of process groups, as in spec.groups.
 	Group *string `json:"group,omitempty"`
-	// Technology: NVLink, XGMI, ICI, PCIe with what lies between the two (`PCIe SYS`), or network.
+	// Technology of the link: NVLink, XGMI, ICI, PCIe with what lies between the two devices (`PCIe SYS`), or network.
 	Kind *string `json:"kind,omitempty"`
-	// What one of the two can send to the other in MB/s, by the inventories; absent where it is not known.
+	// What one of the two ranks can send to the other, in MB/s (10^6 bytes per second), by what the inventories say; absent
+	// where it is not known.
 	MBps *int64 `json:"mbps,omitempty"`
-	// Copy.
+	// Number of the copy, from 0. Absent means 0.
 	Replica *int32 `json:"replica,omitempty"`
-	// The two ranks in the copy, the smaller one first.
+	// The two ranks that the link joins, from 0 in their copy, the smaller one first.
 	Ranks []int32 `json:"ranks,omitempty"`
 }
 

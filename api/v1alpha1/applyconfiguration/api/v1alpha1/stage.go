@@ -7,11 +7,11 @@ package v1alpha1
 //
 // Stage is a run of consecutive layers.
 type StageApplyConfiguration struct {
-	// First layer, from 0.
+	// Number, from 0, of the first layer of the stage.
 	FirstLayer *int32 `json:"firstLayer,omitempty"`
-	// Last layer, included.
+	// Number, from 0, of the last layer of the stage, which it includes.
 	LastLayer *int32 `json:"lastLayer,omitempty"`
-	// Bytes on each device of the stage.
+	// Memory that is needed on each device of the stage.
 	PerDevice *MemoryUseApplyConfiguration `json:"perDevice,omitempty"`
 }
 

@@ -7,9 +7,9 @@ package v1alpha1
 //
 // StepLimits bound what an engine works on in one step, on each rank that attends to sequences of its own.
 type StepLimitsApplyConfiguration struct {
-	// Tokens of a step (`--max-num-batched-tokens` of vLLM).
+	// Most tokens of one step (vLLM's `--max-num-batched-tokens`).
 	Tokens *int64 `json:"tokens,omitempty"`
-	// Sequences of a step (`--max-num-seqs` of vLLM).
+	// Most sequences of one step (vLLM's `--max-num-seqs`).
 	Sequences *int64 `json:"sequences,omitempty"`
 }
 

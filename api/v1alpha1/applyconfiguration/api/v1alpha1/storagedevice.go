@@ -7,18 +7,18 @@ package v1alpha1
 //
 // StorageDevice is a disk.
 type StorageDeviceApplyConfiguration struct {
-	// Kernel name (`nvme0n1`).
+	// Kernel's name of the disk (`nvme0n1`).
 	Name *string `json:"name,omitempty"`
-	// What it is. NVMe says how the host speaks to it, which in a virtual machine may be to a volume on the network: the
+	// Kind of disk. NVMe is how the host speaks to it, which in a virtual machine may be to a volume on the network: the
 	// model tells. Unknown is a disk whose hypervisor or array hides what it is.
 	Kind *string `json:"kind,omitempty"`
-	// Model as the disk reports it.
+	// Model as the disk itself reports it.
 	Model *string `json:"model,omitempty"`
-	// Size in MiB.
+	// Size of the disk in MiB (2^20 bytes).
 	SizeMiB *int64 `json:"sizeMiB,omitempty"`
-	// NUMA node; absent where the kernel does not know.
+	// Number, from 0, of the NUMA node that the disk is attached to; absent where the kernel does not know it.
 	NUMANode *int32 `json:"numaNode,omitempty"`
-	// Where it, or the controller it is attached to, sits on PCI.
+	// The function on PCI of the disk, or of the controller that it is attached to; absent where there is none.
 	PCI *PCIDeviceApplyConfiguration `json:"pci,omitempty"`
 }
 

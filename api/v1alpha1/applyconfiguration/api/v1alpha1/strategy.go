@@ -11,25 +11,26 @@ import (
 //
 // Strategy holds the degrees of parallelism of one copy, and the number of copies.
 type StrategyApplyConfiguration struct {
-	// Kind of plan.
+	// TensorParallel, PipelineParallel or DataParallel where that degree alone is above 1, Hybrid where several degrees are,
+	// and None where a copy is one device.
 	Name *apiv1alpha1.StrategyName `json:"name,omitempty"`
-	// For people (`TP4 PP2 x2`).
+	// The degrees for people (`TP4 PP2 x2`: tensor 4, pipeline 2, two copies).
 	Summary *string `json:"summary,omitempty"`
-	// Devices that share each layer.
+	// Tensor parallelism: number of devices that share each layer.
 	Tensor *int32 `json:"tensor,omitempty"`
-	// Stages.
+	// Pipeline parallelism: number of stages.
 	Pipeline *int32 `json:"pipeline,omitempty"`
-	// Data-parallel ranks in one process group. SGLang and TensorRT-LLM, which count them among their tensor ranks, are
-	// started with a tensor degree of tensor x data.
+	// Data parallelism: number of data ranks in the process group of one copy. SGLang and TensorRT-LLM, which count data
+	// ranks among their tensor ranks, are started with a tensor degree of tensor x data.
 	Data *int32 `json:"data,omitempty"`
-	// Devices that share the experts of each layer.
+	// Expert parallelism: number of devices that share the experts of each layer; 1 where there are no experts.
 	Expert *int32 `json:"expert,omitempty"`
-	// Devices that share each sequence.
+	// Context parallelism: number of devices that share each sequence.
 	Context *int32 `json:"context,omitempty"`
-	// Tensor ranks that share out the tokens of the KV cache instead of keeping the same ones (vLLM's
-	// decode-context-parallel-size). They are no devices of their own; nothing means 1.
+	// Number of tensor ranks that share out the tokens of the KV cache instead of keeping the same ones (vLLM's
+	// decode-context-parallel-size). They need no devices of their own. Absent means 1.
 	DecodeContext *int32 `json:"decodeContext,omitempty"`
-	// Independent copies.
+	// Number of independent copies.
 	Replicas *int32 `json:"replicas,omitempty"`
 }
 

@@ -7,9 +7,10 @@ package v1alpha1
 //
 // Suggestion is a change that would make a model fit.
 type SuggestionApplyConfiguration struct {
-	// What is changed: Precision, Context, Sequences, Copies, Degrees, Topology, Devices, Move, Limit, ….
+	// What would be changed, for programs: Precision, Context, Sequences, Copies, Degrees, Topology, Devices, Move, Limit,
+	// ….
 	Kind *string `json:"kind,omitempty"`
-	// The change.
+	// The change, for people (`maxSequences 2 instead of 4`).
 	Change *string `json:"change,omitempty"`
 }
 

@@ -8,9 +8,11 @@ package v1alpha1
 // TopologyRequirements says how far the devices of one copy may be apart. A level is a node label key
 // (`kubernetes.io/hostname`, `topology.kubernetes.io/zone`, …) whose value they share.
 type TopologyRequirementsApplyConfiguration struct {
-	// Level that the devices must share.
+	// Key of a node label (`topology.kubernetes.io/zone`) of which all devices of a copy must share the value: without such
+	// nodes there is no plan.
 	Required *string `json:"required,omitempty"`
-	// Level that the devices should share.
+	// Key of a node label (`topology.kubernetes.io/zone`) of which all devices of a copy should share the value: it is given
+	// up where they cannot.
 	Preferred *string `json:"preferred,omitempty"`
 }
 

@@ -11,19 +11,21 @@ import (
 //
 // TrainingWorkload is the training to plan for.
 type TrainingWorkloadApplyConfiguration struct {
-	// What is trained.
+	// What is trained: all weights (Full, the default; DPO, RLHF and Distillation hold further models beside), adapters
+	// (LoRA; QLoRA over quantized weights), or a prefix.
 	Method *apiv1alpha1.TrainingMethod `json:"method,omitempty"`
-	// The optimizer.
+	// Optimizer, whose state takes memory for each trained parameter. Default: AdamW.
 	Optimizer *apiv1alpha1.Optimizer `json:"optimizer,omitempty"`
-	// Tokens of a sequence.
+	// Length of each sequence in tokens.
 	SequenceLength *int32 `json:"sequenceLength,omitempty"`
-	// Sequences in one step over all devices.
+	// Number of sequences in one optimizer step, over all devices.
 	GlobalBatch *int32 `json:"globalBatch,omitempty"`
-	// Sequences that one device works on at once.
+	// Number of sequences that one data rank works on at once. Default: 1.
 	MicroBatch *int32 `json:"microBatch,omitempty"`
-	// What the data-parallel ranks share out.
+	// What the data-parallel ranks share out among themselves: nothing (None, the default), optimizer state (ZeRO1),
+	// gradients as well (ZeRO2), or weights as well (ZeRO3, FSDP).
 	Sharding *apiv1alpha1.TrainingSharding `json:"sharding,omitempty"`
-	// Whether activations are computed again in the backward pass instead of kept.
+	// Whether activations are computed again in the backward pass instead of kept in memory. Default: false.
 	ActivationCheckpointing *bool `json:"activationCheckpointing,omitempty"`
 }
 

@@ -11,15 +11,15 @@ import (
 //
 // Verification says whether the pods of a placement verify their mesh before they start, and what follows.
 type VerificationApplyConfiguration struct {
-	// Off verifies nothing. Report measures, writes what was found into the status of the mesh, and starts the pods whatever
-	// it was. Require starts them only when nothing was wrong; until then they begin again.
+	// Off verifies nothing. Report, the default, measures, writes what was found into the status of the mesh, and starts the
+	// pods whatever it was. Require starts them only when nothing was wrong; until then they begin again.
 	Mode *apiv1alpha1.VerificationMode `json:"mode,omitempty"`
-	// Time in seconds that each pod has from its start, the wait for the other pods among it. A quarter of it, and at most a
-	// minute, is kept for finding out which link is at fault.
+	// Time that each pod has for the verification from its start, waiting for the other pods included, in seconds. A quarter
+	// of it, and at most a minute, is kept for finding out which link is at fault. Default: 300.
 	DeadlineSeconds *int32 `json:"deadlineSeconds,omitempty"`
-	// Share in percent of what is expected of a link below which it is slow. Expected is the median of the links between the
-	// placement's pods and, where the plan's network is Ethernet without RDMA, what the plan assumes; never more than the
-	// program that measures can move itself. 0 calls no link slow.
+	// Share, in percent, of the expected rate below which a link counts as slow; 0 calls no link slow. Expected is the
+	// median of the links between the placement's pods and, where the plan's network is Ethernet without RDMA, what the plan
+	// assumes; never more than the measuring program can move itself. Default: 25.
 	MinimumSharePercent *int32 `json:"minimumSharePercent,omitempty"`
 }
 

@@ -11,21 +11,24 @@ import (
 //
 // VerificationFinding is something that is wrong with a mesh.
 type VerificationFindingApplyConfiguration struct {
-	// What is wrong.
+	// Word for what is wrong: a pod that said nothing (PodMissing) or that no other reaches (PodUnreachable), a link or
+	// group that delivers other bytes than were sent (ResultWrong), a link that breaks (LinkBroken) or is slow (LinkSlow), a
+	// group whose collectives fail though its links work (GroupFailed), or a pod whose report cannot be read
+	// (ReportInvalid).
 	Reason *apiv1alpha1.FindingReason `json:"reason,omitempty"`
-	// Copy.
+	// Number of the copy, from 0. Absent means 0.
 	Replica *int32 `json:"replica,omitempty"`
-	// The pod, or the end of a link that sends.
+	// The pod that is at fault, or the sending end of a link that is.
 	Pod *MeshEndApplyConfiguration `json:"pod,omitempty"`
-	// The other end of a link.
+	// The receiving end of a link that is at fault; absent where the finding is about no link.
 	Peer *MeshEndApplyConfiguration `json:"peer,omitempty"`
-	// Name of the groups in which it showed.
+	// Name of the kind of process groups in which it showed, as in the mesh's spec.groups.
 	Group *string `json:"group,omitempty"`
-	// What was measured in MB/s.
+	// Rate that was measured, in MB/s (10^6 bytes per second); absent where the finding is about no rate.
 	MBps *int64 `json:"mbps,omitempty"`
-	// What was expected in MB/s.
+	// Rate that was expected, in MB/s (10^6 bytes per second); absent where the finding is about no rate.
 	ExpectedMBps *int64 `json:"expectedMBps,omitempty"`
-	// The same for people.
+	// The finding in a sentence, for people.
 	Message *string `json:"message,omitempty"`
 }
 

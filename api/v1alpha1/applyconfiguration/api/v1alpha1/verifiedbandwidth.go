@@ -11,15 +11,17 @@ import (
 //
 // VerifiedBandwidth is the bandwidth of the slowest group of a kind.
 type VerifiedBandwidthApplyConfiguration struct {
-	// Name of the groups.
+	// Name of the kind of process groups, as in spec.groups.
 	Group *string `json:"group,omitempty"`
-	// Bus bandwidth of an all-reduce between pods in MB/s; 0 where all groups are within pods.
+	// Bus bandwidth of an all-reduce between the pods of the slowest group, in MB/s (10^6 bytes per second); 0 where all
+	// groups are within pods.
 	MBps *int64 `json:"mbps,omitempty"`
-	// What the plan assumes of the slowest pod's network in MB/s; absent where it is not known or cannot be compared.
+	// What the plan assumes of the network of the group's slowest pod, in MB/s (10^6 bytes per second); absent where it is
+	// not known or cannot be compared.
 	PlannedMBps *int64 `json:"plannedMBps,omitempty"`
-	// Time of the smallest all-reduce in microseconds, of the slowest group.
+	// Time of the smallest all-reduce of the slowest group, in microseconds.
 	LatencyMicros *int64 `json:"latencyMicros,omitempty"`
-	// When it was measured.
+	// Time of the measurement.
 	Time *v1.Time `json:"time,omitempty"`
 }
 

@@ -7,9 +7,9 @@ package v1alpha1
 //
 // Workload is what a model is for.
 type WorkloadApplyConfiguration struct {
-	// Answering requests.
+	// The load of a model that answers requests. Exactly one of inference and training is set.
 	Inference *InferenceWorkloadApplyConfiguration `json:"inference,omitempty"`
-	// Training or fine-tuning.
+	// The load of a model that is trained or fine-tuned. Exactly one of inference and training is set.
 	Training *TrainingWorkloadApplyConfiguration `json:"training,omitempty"`
 }
 
