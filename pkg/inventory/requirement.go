@@ -152,17 +152,9 @@ func (c choice) count(devices []v1alpha1.Device) int {
 	}
 	chips := map[v1alpha1.DeviceID]bool{}
 	for i := range devices {
-		chips[chipOf(&devices[i])] = true
+		chips[devices[i].Whole()] = true
 	}
 	return len(chips)
-}
-
-// chipOf returns the device that d is a part of, or d itself.
-func chipOf(d *v1alpha1.Device) v1alpha1.DeviceID {
-	if d.Partition != nil {
-		return d.Partition.Parent
-	}
-	return d.ID
 }
 
 // maxNamed bounds how many unusable devices are named.

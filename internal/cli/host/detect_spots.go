@@ -55,7 +55,7 @@ func wholeDevices(devices []v1alpha1.Device) [][]*v1alpha1.Device {
 	numbers := map[v1alpha1.DeviceID]int{}
 	for i := range devices {
 		d := &devices[i]
-		whole := wholeOf(d)
+		whole := d.Whole()
 		n, ok := numbers[whole]
 		if !ok {
 			n = len(wholes)
@@ -67,18 +67,10 @@ func wholeDevices(devices []v1alpha1.Device) [][]*v1alpha1.Device {
 	return wholes
 }
 
-// wholeOf returns the id of the device that a partition is a part of, or the device's own.
-func wholeOf(d *v1alpha1.Device) v1alpha1.DeviceID {
-	if d.Partition != nil {
-		return d.Partition.Parent
-	}
-	return d.ID
-}
-
 func deviceSpot(status *v1alpha1.AcceleratorInventoryStatus, parts []*v1alpha1.Device) spot {
 	first := parts[0]
 	s := spot{
-		noun: string(first.Family), id: string(wholeOf(first)), about: cmp.Or(first.Product, first.Architecture, first.Vendor),
+		noun: string(first.Family), id: string(first.Whole()), about: cmp.Or(first.Product, first.Architecture, first.Vendor),
 		numa: first.NUMANode,
 	}
 	for _, part := range parts {

@@ -224,7 +224,7 @@ func gbps(mbps int64) string {
 func printLinks(w io.Writer, status *v1alpha1.AcceleratorInventoryStatus) error {
 	wholes := map[v1alpha1.DeviceID]v1alpha1.DeviceID{}
 	for i := range status.Devices {
-		wholes[status.Devices[i].ID] = wholeOf(&status.Devices[i])
+		wholes[status.Devices[i].ID] = status.Devices[i].Whole()
 	}
 	var rows [][]string
 	for i := range status.Links.Domains {

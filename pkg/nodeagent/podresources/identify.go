@@ -19,20 +19,12 @@ func matching(devices []v1alpha1.Device, holds func(*v1alpha1.Device) bool) []v1
 		if !holds(d) {
 			continue
 		}
-		if len(found) > 0 && physical(d) != whole {
+		if len(found) > 0 && d.Whole() != whole {
 			return nil
 		}
-		found, whole = append(found, d.ID), physical(d)
+		found, whole = append(found, d.ID), d.Whole()
 	}
 	return found
-}
-
-// physical is the device that a device is a part of, else itself.
-func physical(d *v1alpha1.Device) v1alpha1.DeviceID {
-	if d.Partition != nil {
-		return d.Partition.Parent
-	}
-	return d.ID
 }
 
 func byUUID(devices []v1alpha1.Device, name string) []v1alpha1.DeviceID {
