@@ -13,8 +13,7 @@ import (
 // list.
 func placesOf(mesh *v1alpha1.DeviceMeshSpec, devices int) ([]launch.Pod, error) {
 	places, err := launch.Pods(mesh, devices)
-	var size *launch.SizeError
-	if errors.As(err, &size) {
+	if size, is := errors.AsType[*launch.SizeError](err); is {
 		return nil, refuse(ReasonDevicesDiffer, "%s", size.Error())
 	}
 	return places, err

@@ -85,11 +85,11 @@ const (
 	FromImage   UserLibraries = "Image"
 )
 
-// ErrNotSeparable is wrapped where a container would see a device that it was not granted.
-var ErrNotSeparable = errors.New("cannot be kept apart")
+// errNotSeparable is wrapped where a container would see a device that it was not granted.
+var errNotSeparable = errors.New("cannot be kept apart")
 
 // For answers for the devices granted to one container, which are all of one class. The answer does not depend on their
-// order. Its error names the device and the remedy; ErrNotSeparable says that other devices must be granted with them.
+// order. Its error names the device and the remedy; errNotSeparable says that other devices must be granted with them.
 func For(mode Mode, granted []v1alpha1.Device, node Node) (Answer, error) {
 	if mode != CDI && mode != DeviceNodes {
 		return Answer{}, fmt.Errorf("injection mode %q: not known, take %s or %s", mode, CDI, DeviceNodes)

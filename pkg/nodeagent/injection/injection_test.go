@@ -265,7 +265,7 @@ func TestDevicesThatOnlyGoTogetherAreRefusedAlone(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			node := nodeOf(test.devices)
 			_, err := For(CDI, test.devices[:1], node)
-			if errors.Is(err, ErrNotSeparable) != test.together || (err != nil && !test.together) {
+			if errors.Is(err, errNotSeparable) != test.together || (err != nil && !test.together) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -298,7 +298,7 @@ func TestNeuronChipsOfUnknownNodesAreGrantedTogether(t *testing.T) {
 	if err != nil || len(answer.Devices) != 2 || len(answer.Environment) != 0 {
 		t.Errorf("got %+v, %v; want both nodes and no variable", answer, err)
 	}
-	if _, err := For(DeviceNodes, devices[:1], nodeOf(devices)); !errors.Is(err, ErrNotSeparable) {
-		t.Errorf("the first core alone: got %v, want %v", err, ErrNotSeparable)
+	if _, err := For(DeviceNodes, devices[:1], nodeOf(devices)); !errors.Is(err, errNotSeparable) {
+		t.Errorf("the first core alone: got %v, want %v", err, errNotSeparable)
 	}
 }

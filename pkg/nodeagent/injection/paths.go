@@ -64,7 +64,7 @@ func (g grant) checkSeparable() error {
 	if len(seen) == 0 {
 		return nil
 	}
-	return fmt.Errorf("device %s and %s: they are reached by the same device nodes and %w; grant them together", g.devices[0].ID, seen[0], ErrNotSeparable)
+	return fmt.Errorf("device %s and %s: they are reached by the same device nodes and %w; grant them together", g.devices[0].ID, seen[0], errNotSeparable)
 }
 
 // separated says whether more than its nodes keeps the device apart from those that are reached by the same ones: a variable
