@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/fake"
+
+	"github.com/rankwright/rankwright/pkg/nodeagent/disk"
 )
 
 // claimsAt is an API server that has these claims.
@@ -31,7 +33,7 @@ func claimsAt(t *testing.T, claims ...*resourceClaim) dynamic.Interface {
 // openedIn is the checkpoint of a folder.
 func openedIn(t *testing.T, folder string) *checkpoint {
 	t.Helper()
-	c, err := openCheckpoint(folder, nodeDisk{}, slog.New(slog.DiscardHandler))
+	c, err := openCheckpoint(folder, disk.Node{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

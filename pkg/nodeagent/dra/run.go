@@ -11,6 +11,7 @@ import (
 	dra "k8s.io/kubelet/pkg/apis/dra/v1"
 
 	"github.com/rankwright/rankwright/internal/await"
+	"github.com/rankwright/rankwright/pkg/nodeagent/disk"
 )
 
 const (
@@ -66,7 +67,7 @@ func (d *Driver) serve(ctx context.Context) error {
 	if err := os.MkdirAll(d.options.Folder, 0o750); err != nil {
 		return fmt.Errorf("folder of the driver's socket: %w", err)
 	}
-	checkpoint, err := openCheckpoint(d.options.Folder, nodeDisk{}, d.log)
+	checkpoint, err := openCheckpoint(d.options.Folder, disk.Node{}, d.log)
 	if err != nil {
 		return err
 	}
