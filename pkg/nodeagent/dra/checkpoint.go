@@ -23,7 +23,6 @@ const checkpointVersion = 1
 type checkpoint struct {
 	path string
 	disk disk.Disk
-	log  *slog.Logger
 	book book
 	// inherited are the claims, by their UIDs, that the kubelet has not asked this agent about: they are the agent's before.
 	inherited map[string]bool
@@ -38,7 +37,7 @@ type written struct {
 // openCheckpoint reads the book of the agent before. A file that is none is set aside: what pods hold is then known from the
 // kubelet alone, as it is where there never was a book.
 func openCheckpoint(folder string, d disk.Disk, log *slog.Logger) (*checkpoint, error) {
-	c := &checkpoint{path: filepath.Join(folder, checkpointName), disk: d, log: log, book: book{}, inherited: map[string]bool{}}
+	c := &checkpoint{path: filepath.Join(folder, checkpointName), disk: d, book: book{}, inherited: map[string]bool{}}
 	content, err := os.ReadFile(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil

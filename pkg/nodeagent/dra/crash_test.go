@@ -20,6 +20,7 @@ import (
 
 	"github.com/rankwright/rankwright/pkg/nodeagent/disk"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
 // Environment of a child process that prepares claims and kills itself at an operation on the disk.
@@ -101,7 +102,7 @@ func handlerIn(folder string, d disk.Disk) (*handler, error) {
 // step is a call of the kubelet.
 type step struct {
 	prepares bool
-	claim    *resourceClaim
+	claim    *resourceapi.Claim
 }
 
 // steps are a node's life in short: two claims come, one goes, a third takes its device.

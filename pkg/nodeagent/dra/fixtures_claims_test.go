@@ -11,10 +11,11 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 
 	"github.com/rankwright/rankwright/pkg/nodeagent/disk"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
 // claimsAt is an API server that has these claims.
-func claimsAt(t *testing.T, claims ...*resourceClaim) dynamic.Interface {
+func claimsAt(t *testing.T, claims ...*resourceapi.Claim) dynamic.Interface {
 	t.Helper()
 	var objects []runtime.Object
 	for _, c := range claims {
@@ -23,7 +24,7 @@ func claimsAt(t *testing.T, claims ...*resourceClaim) dynamic.Interface {
 			t.Fatal(err)
 		}
 		object := &unstructured.Unstructured{Object: content}
-		object.SetAPIVersion(resourceClaims.GroupVersion().String())
+		object.SetAPIVersion(resourceapi.Claims.GroupVersion().String())
 		object.SetKind("ResourceClaim")
 		objects = append(objects, object)
 	}
@@ -41,7 +42,7 @@ func openedIn(t *testing.T, folder string) *checkpoint {
 }
 
 // called gives a claim another name, and the UID that goes with it.
-func called(name string, c *resourceClaim) *resourceClaim {
+func called(name string, c *resourceapi.Claim) *resourceapi.Claim {
 	c.Name, c.UID = name, types.UID("uid-of-"+name)
 	return c
 }

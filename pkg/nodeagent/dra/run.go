@@ -71,7 +71,7 @@ func (d *Driver) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	claims := &handler{options: &d.options, publisher: d.publisher, wanted: &d.wanted, done: d.done, checkpoint: checkpoint}
+	claims := &handler{options: &d.options, wanted: &d.wanted, done: d.done, checkpoint: checkpoint}
 	health := &healthServer{node: d.options.Node, clock: d.clock, wanted: &d.wanted, prepared: claims.devices}
 	offer := func(server *grpc.Server) {
 		dra.RegisterDRAPluginServer(server, claims)
@@ -118,5 +118,8 @@ func (d *Driver) nextLook() time.Duration {
 func (d *Driver) publish(ctx context.Context) (change, error) {
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	return d.publisher.publish(ctx, d.offeredNow())
+	d.mu.Lock()
+	devices := d.offer.devices
+	d.mu.Unlock()
+	return d.publisher.publish(ctx, devices)
 }

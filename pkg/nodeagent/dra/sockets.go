@@ -1,6 +1,7 @@
 package dra
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -41,41 +42,39 @@ func (r *registrar) GetInfo(context.Context, *registration.InfoRequest) (*regist
 
 // NotifyRegistrationStatus takes the kubelet's decision.
 func (r *registrar) NotifyRegistrationStatus(_ context.Context, status *registration.RegistrationStatus) (*registration.RegistrationStatusResponse, error) {
-	problem := status.GetError()
-	if !status.GetPluginRegistered() && problem == "" {
-		problem = "no reason given"
-	}
 	if status.GetPluginRegistered() {
-		problem = ""
+		r.told("")
+	} else {
+		r.told(cmp.Or(status.GetError(), "no reason given"))
 	}
-	r.told(problem)
 	return &registration.RegistrationStatusResponse{}, nil
 }
 
 // serveSockets answers at the driver's socket and at the registration's until the context ends or one of them fails. offer
 // registers what is answered at the driver's.
 func serveSockets(ctx context.Context, options *Options, offer func(*grpc.Server), connections *connections, told func(string)) error {
-	service, err := socket.Listen(filepath.Join(options.Folder, socketName))
-	if err != nil {
-		return err
-	}
-	defer service.Remove()
-	served := grpc.NewServer(grpc.StatsHandler(connections))
-	offer(served)
+	service := filepath.Join(options.Folder, socketName)
 	ended := make(chan error, 2)
-	go func() { ended <- served.Serve(service) }()
-	defer served.Stop()
-
 	// The kubelet is told only when there is somebody to call.
-	found, err := socket.Listen(filepath.Join(options.Registry, registrationName))
-	if err != nil {
-		return err
+	for _, s := range []struct {
+		path   string
+		server *grpc.Server
+		offer  func(*grpc.Server)
+	}{
+		{service, grpc.NewServer(grpc.StatsHandler(connections)), offer},
+		{filepath.Join(options.Registry, registrationName), grpc.NewServer(), func(server *grpc.Server) {
+			registration.RegisterRegistrationServer(server, &registrar{endpoint: service, told: told})
+		}},
+	} {
+		listener, err := socket.Listen(s.path)
+		if err != nil {
+			return err
+		}
+		defer listener.Remove()
+		s.offer(s.server)
+		go func() { ended <- s.server.Serve(listener) }()
+		defer s.server.Stop()
 	}
-	defer found.Remove()
-	registering := grpc.NewServer()
-	registration.RegisterRegistrationServer(registering, &registrar{endpoint: service.Path, told: told})
-	go func() { ended <- registering.Serve(found) }()
-	defer registering.Stop()
 	select {
 	case <-ctx.Done():
 		return nil
