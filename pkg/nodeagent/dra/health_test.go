@@ -85,7 +85,7 @@ func TestHealthIsStreamed(t *testing.T) {
 	for version, open := range streams {
 		t.Run(version, func(t *testing.T) {
 			now := clocktesting.NewFakeClock(time.Unix(1000, 0))
-			d := New(Options{Node: testNode, Config: throughDRA, Clock: now})
+			d := New(Options{Node: testNode, Config: throughDRA, Clock: now, Allocated: func() {}, Changed: func() {}})
 			s := &healthServer{node: testNode, clock: now, wanted: &d.wanted, prepared: func() []string { return nil }}
 			listener, server := bufconn.Listen(1<<16), grpc.NewServer()
 			s.register(server)

@@ -1,13 +1,10 @@
 package dra
 
 import (
-	"fmt"
-
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
@@ -81,11 +78,6 @@ func says(there, wanted *resourceapi.Slice) bool {
 	a.Pool.Generation, b.Pool.Generation = 0, 0
 	a.Devices, b.Devices = untimed(a.Devices), untimed(b.Devices)
 	return equality.Semantic.DeepEqual(a, b) && equality.Semantic.DeepEqual(there.OwnerReferences, wanted.OwnerReferences)
-}
-
-// String says how much there is to change.
-func (c change) String() string {
-	return fmt.Sprintf("%s to write, %d to remove", words.Counted(len(c.write), "ResourceSlice"), len(c.remove))
 }
 
 func (c change) none() bool { return len(c.write) == 0 && len(c.remove) == 0 }

@@ -55,7 +55,7 @@ func TestTaintsKeepTheirTimes(t *testing.T) {
 	there, wanted := at(3, slicesOf(devices(2), node)), slicesOf(devices(2), node)
 	there[0].Spec.Devices[0].Taints, wanted[0].Spec.Devices[0].Taints = cordoned(&added), cordoned(nil)
 	if c := changeTo(wanted, there); !c.none() {
-		t.Errorf("%s, though times alone differ", c)
+		t.Errorf("%+v, though times alone differ", c)
 	}
 	wanted[0].Spec.Devices[1].Taints = []resourceapi.Taint{{Key: "rankwright.dev/unhealthy", Effect: "NoExecute", TimeAdded: &since}}
 	written := changeTo(wanted, there).write[0].Spec.Devices
@@ -98,7 +98,7 @@ func TestChange(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			got := changeTo(tc.wanted, tc.there)
 			if len(got.write) != tc.write || len(got.remove) != tc.remove || got.none() != (tc.write == 0 && tc.remove == 0) {
-				t.Fatalf("%s, want %d and %d", got, tc.write, tc.remove)
+				t.Fatalf("%+v, want %d to write and %d to remove", got, tc.write, tc.remove)
 			}
 			for _, slice := range got.write {
 				if slice.Spec.Pool.Generation != tc.generation {

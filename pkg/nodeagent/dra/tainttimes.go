@@ -39,9 +39,6 @@ func untimed(devices []resourceapi.Device) []resourceapi.Device {
 }
 
 func withTimes(devices []resourceapi.Device, timeOf func(device string, t resourceapi.Taint) *metav1.Time) []resourceapi.Device {
-	if !hasTaints(devices) {
-		return devices
-	}
 	changed := slices.Clone(devices)
 	for i := range changed {
 		changed[i].Taints = slices.Clone(changed[i].Taints)

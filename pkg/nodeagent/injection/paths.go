@@ -10,9 +10,9 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
-// permissions are what the device cgroup allows: read and write. Never m (mknod), by which a container could make other
+// Permissions are what the device cgroup allows: read and write. Never m (mknod), by which a container could make other
 // devices' nodes.
-const permissions = "rw"
+const Permissions = "rw"
 
 // checkPaths says why a device cannot be given to a container by its nodes. A node that is gone would fail the container
 // in its runtime, with a message that names no device.
@@ -43,15 +43,6 @@ func noNodeRemedy(d *v1alpha1.Device) string {
 	default:
 		return "load the vendor's driver, or do not serve what is not reached by a device node"
 	}
-}
-
-func deviceNodes(paths []string) []DeviceNode {
-	slices.Sort(paths)
-	var nodes []DeviceNode
-	for _, name := range slices.Compact(paths) {
-		nodes = append(nodes, DeviceNode{HostPath: name, ContainerPath: name, Permissions: permissions})
-	}
-	return nodes
 }
 
 // checkSeparable fails where the granted devices' nodes are all that another device needs, and nothing else tells the two
