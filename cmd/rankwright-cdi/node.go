@@ -80,10 +80,7 @@ func (n node) findDriver(root string) (driver, error) {
 }
 
 func (n node) loadedModule() string {
-	text, err := n.files.ReadFile("/proc/driver/nvidia/version")
-	if err != nil {
-		return ""
-	}
+	text, _ := n.files.ReadFile("/proc/driver/nvidia/version") // nothing where no module is loaded
 	if match := moduleVersion.FindSubmatch(text); match != nil {
 		return string(match[1])
 	}

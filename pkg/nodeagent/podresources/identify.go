@@ -3,6 +3,7 @@ package podresources
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,12 +49,7 @@ func byNode(devices []v1alpha1.Device, name string) []v1alpha1.DeviceID {
 		return nil
 	}
 	return matching(devices, func(d *v1alpha1.Device) bool {
-		for _, p := range d.Paths {
-			if path.Base(p) == name {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(d.Paths, func(p string) bool { return path.Base(p) == name })
 	})
 }
 
