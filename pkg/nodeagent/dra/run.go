@@ -72,10 +72,9 @@ func (d *Driver) serve(ctx context.Context) error {
 		return err
 	}
 	claims := &handler{options: &d.options, wanted: &d.wanted, done: d.done, checkpoint: checkpoint}
-	health := &healthServer{node: d.options.Node, clock: d.clock, wanted: &d.wanted, prepared: claims.devices}
 	offer := func(server *grpc.Server) {
 		dra.RegisterDRAPluginServer(server, claims)
-		health.register(server)
+		(&healthServer{handler: claims}).register(server)
 	}
 	return serveSockets(ctx, &d.options, offer, &connections{changed: d.connected}, d.registered)
 }

@@ -23,8 +23,7 @@ var taintKeys = map[serving.Cause]string{
 // leaves them alone, and what is not observed is no reason to end them.
 func taintOf(o serving.Obstacle, w serving.Wanted, d *v1alpha1.Device) resourceapi.Taint {
 	t := resourceapi.Taint{Key: taintKeys[o.Cause], Effect: string(serving.NoSchedule)}
-	switch o.Cause {
-	case serving.Unhealthy, serving.Unknown:
+	if o.Cause == serving.Unhealthy || o.Cause == serving.Unknown {
 		t.TimeAdded = d.Health.Since
 		if len(validation.IsValidLabelValue(d.Health.Reason)) == 0 {
 			t.Value = d.Health.Reason

@@ -68,10 +68,7 @@ func (f Folder) Driver() *Driver {
 	if err != nil {
 		return nil
 	}
-	driver, err := ParseDriver(content)
-	if err != nil {
-		return nil
-	}
+	driver, _ := ParseDriver(content) // one that cannot be read is found anew
 	return driver
 }
 

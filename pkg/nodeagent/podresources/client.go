@@ -29,10 +29,7 @@ type Client struct {
 // NewClient returns a client of the kubelet that listens at a unix socket. It does not connect yet.
 func NewClient(socket string) (*Client, error) {
 	c := &Client{socket: socket}
-	if err := c.renew(); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return c, c.renew()
 }
 
 // renew makes a connection that waits for no back-off.
