@@ -1,6 +1,8 @@
 package dra
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -64,11 +66,7 @@ func changeTo(wanted, there []resourceapi.Slice) change {
 		slice.Spec.Devices = timed(slice.Spec.Devices, times)
 		c.write = append(c.write, slice)
 	}
-	for i := range there {
-		if _, left := byName[there[i].Name]; left {
-			c.remove = append(c.remove, there[i])
-		}
-	}
+	c.remove = slices.DeleteFunc(slices.Clone(there), func(slice resourceapi.Slice) bool { return byName[slice.Name] == nil })
 	return c
 }
 

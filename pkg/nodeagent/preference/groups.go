@@ -17,22 +17,15 @@ const (
 // findGroups returns the groups of every distance, each once, and whether these are all.
 func (t *Topology) findGroups() ([]set, bool) {
 	n := len(t.ids)
-	var distances []int
-	for i := range n {
-		for j := range i {
-			distances = append(distances, t.distance(i, j))
-		}
-	}
-	slices.Sort(distances)
 	f := groupFinder{known: map[string]bool{}}
-	for _, distance := range slices.Compact(distances) {
+	for _, distance := range slices.Compact(slices.Sorted(slices.Values(t.distances))) {
 		f.near = make([]set, n)
 		all := newSet(n)
 		for i := range n {
 			all.add(i)
 			f.near[i] = newSet(n)
 			for j := range n {
-				if i != j && t.distance(i, j) <= distance {
+				if i != j && t.distances[i*n+j] <= distance {
 					f.near[i].add(j)
 				}
 			}
