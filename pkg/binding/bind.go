@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/cpuset"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/launch"
@@ -29,7 +30,7 @@ func Bind(pod *corev1.Pod, offer *Offer) (*launch.Pod, error) {
 	for key, value := range map[string]string{
 		AnnotationReplica:   strconv.Itoa(place.Copy),
 		AnnotationFirstRank: strconv.Itoa(place.Ranks[0]),
-		AnnotationRanks:     ranksText(place.Ranks),
+		AnnotationRanks:     cpuset.New(place.Ranks...).String(), // as Linux lists CPUs: 0-3,8
 		AnnotationDevices:   devicesText(place.Devices),
 	} {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, key, value)
