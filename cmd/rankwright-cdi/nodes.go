@@ -41,7 +41,7 @@ var gpuDrivers = []string{"nvidia", "nvidia-frontend"}
 // make makes what is missing. What the kernel has no driver for is left out: modules are the node's to load.
 func (m nodeMaker) make(channels []int) error {
 	// The administrator keeps programs from making nodes (NVreg_ModifyDeviceFiles=0).
-	if valueOf(filepath.Join(m.proc, "driver/nvidia/params"), "ModifyDeviceFiles") == "0" {
+	if valueOf(m.proc+"/driver/nvidia/params", "ModifyDeviceFiles") == "0" {
 		return nil
 	}
 	majors, err := m.majors()

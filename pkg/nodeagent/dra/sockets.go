@@ -53,32 +53,37 @@ func (r *registrar) NotifyRegistrationStatus(_ context.Context, status *registra
 // serveSockets answers at the driver's socket and at the registration's until the context ends or one of them fails. offer
 // registers what is answered at the driver's.
 func serveSockets(ctx context.Context, options *Options, offer func(*grpc.Server), connections *connections, told func(string)) error {
-	service := filepath.Join(options.Folder, socketName)
 	ended := make(chan error, 2)
-	// The kubelet is told only when there is somebody to call.
-	for _, s := range []struct {
-		path   string
-		server *grpc.Server
-		offer  func(*grpc.Server)
-	}{
-		{service, grpc.NewServer(grpc.StatsHandler(connections)), offer},
-		{filepath.Join(options.Registry, registrationName), grpc.NewServer(), func(server *grpc.Server) {
-			registration.RegisterRegistrationServer(server, &registrar{endpoint: service, told: told})
-		}},
-	} {
-		listener, err := socket.Listen(s.path)
-		if err != nil {
-			return err
-		}
-		defer listener.Remove()
-		s.offer(s.server)
-		go func() { ended <- s.server.Serve(listener) }()
-		defer s.server.Stop()
+	endpoint := filepath.Join(options.Folder, socketName)
+	service := grpc.NewServer(grpc.StatsHandler(connections))
+	offer(service)
+	stop, err := serveAt(endpoint, service, ended)
+	if err != nil {
+		return err
 	}
+	defer stop()
+	// The kubelet is told only when there is somebody to call.
+	registering := grpc.NewServer()
+	registration.RegisterRegistrationServer(registering, &registrar{endpoint: endpoint, told: told})
+	stopRegistering, err := serveAt(filepath.Join(options.Registry, registrationName), registering, ended)
+	if err != nil {
+		return err
+	}
+	defer stopRegistering()
 	select {
 	case <-ctx.Done():
 		return nil
 	case err := <-ended:
 		return fmt.Errorf("a socket of the driver failed: %w", err)
 	}
+}
+
+// serveAt answers at a socket until it is stopped; ended is told when that is over.
+func serveAt(path string, server *grpc.Server, ended chan<- error) (stop func(), err error) {
+	listener, err := socket.Listen(path)
+	if err != nil {
+		return nil, err
+	}
+	go func() { ended <- server.Serve(listener) }()
+	return func() { server.Stop(); listener.Remove() }, nil
 }
