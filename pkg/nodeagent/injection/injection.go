@@ -78,7 +78,7 @@ const (
 var errNotSeparable = errors.New("cannot be kept apart")
 
 // For answers for the devices granted to one container, which are all of one class. The answer does not depend on their
-// order. Its error names the device and the remedy; errNotSeparable says that other devices must be granted with them.
+// order. Its error names the device and the remedy, also where other devices must be granted with them.
 func For(mode Mode, granted []v1alpha1.Device, node Node) (Answer, error) {
 	if mode != CDI && mode != DeviceNodes {
 		return Answer{}, fmt.Errorf("injection mode %q: not known, take %s or %s", mode, CDI, DeviceNodes)
