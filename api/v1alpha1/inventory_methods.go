@@ -23,6 +23,14 @@ func (d *Device) Usable() bool {
 	}
 }
 
+// Whole returns the id of the physical device: the one that a partition is a part of, else the device's own.
+func (d *Device) Whole() DeviceID {
+	if d.Partition != nil {
+		return d.Partition.Parent
+	}
+	return d.ID
+}
+
 // FreeMiB is the memory in MiB that strangers leave.
 func (d *Device) FreeMiB() int64 {
 	if d.Memory == nil {

@@ -142,10 +142,15 @@ func (s *AcceleratorInventoryStatus) relation(a, b place) PCIRelation {
 	case a.id == b.id:
 		return SameDevice
 	}
-	if only := s.Host.OnlyNUMANode(); only != nil {
-		a.numa, b.numa = only, only
+	return s.Host.RelationOf(a.pci, b.pci, a.numa, b.numa)
+}
+
+// RelationOf says what lies between two devices of the host. Where it has a single NUMA node, the two need not name it.
+func (h *Host) RelationOf(a, b *PCIDevice, numaA, numaB *int32) PCIRelation {
+	if only := h.OnlyNUMANode(); only != nil {
+		numaA, numaB = only, only
 	}
-	return RelationOf(a.pci, b.pci, a.numa, b.numa)
+	return RelationOf(a, b, numaA, numaB)
 }
 
 // OnlyNUMANode is the node that everything is on where there is no other; firmware then need not name it, and the kernel

@@ -80,10 +80,7 @@ func (n node) findDriver(root string) (driver, error) {
 }
 
 func (n node) loadedModule() string {
-	text, err := n.files.ReadFile("/proc/driver/nvidia/version")
-	if err != nil {
-		return ""
-	}
+	text, _ := n.files.ReadFile("/proc/driver/nvidia/version") // nothing where no module is loaded
 	if match := moduleVersion.FindSubmatch(text); match != nil {
 		return string(match[1])
 	}
@@ -142,19 +139,16 @@ func (n node) findHook(at string) (hookProgram, error) {
 	var problems []error
 	for _, name := range paths {
 		text, err := n.program(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
+		missing := lacking(text, neededHooks)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
 			problems = append(problems, err)
-			continue
-		}
-		hook := hookProgram{path: name, ldconfig: n.ldconfig(), unknown: lacking(text, newerHooks)}
-		if missing := lacking(text, neededHooks); len(missing) > 0 {
+		case len(missing) > 0:
 			problems = append(problems, fmt.Errorf("%s has no hook %s: install release 1.17 or newer", name, strings.Join(missing, ", ")))
-			continue
+		default:
+			return hookProgram{path: name, ldconfig: n.ldconfig(), unknown: lacking(text, newerHooks)}, nil
 		}
-		return hook, nil
 	}
 	return hookProgram{}, errors.Join(append(problems, fmt.Errorf("no %s at %s, which the node's container runtime has to run: "+
 		"install nvidia-container-toolkit-base there, or have it installed (agent.cdiHook.installTo of the chart)", hookName, strings.Join(paths, ", ")))...)

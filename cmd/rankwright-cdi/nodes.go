@@ -40,7 +40,8 @@ var gpuDrivers = []string{"nvidia", "nvidia-frontend"}
 
 // make makes what is missing. What the kernel has no driver for is left out: modules are the node's to load.
 func (m nodeMaker) make(channels []int) error {
-	if m.forbidden() {
+	// The administrator keeps programs from making nodes (NVreg_ModifyDeviceFiles=0).
+	if valueOf(m.proc+"/driver/nvidia/params", "ModifyDeviceFiles") == "0" {
 		return nil
 	}
 	majors, err := m.majors()
@@ -52,7 +53,7 @@ func (m nodeMaker) make(channels []int) error {
 		{"nvidia-uvm", []string{"nvidia-uvm"}, 0, everybody},
 		{"nvidia-uvm-tools", []string{"nvidia-uvm"}, 1, everybody},
 	}
-	wanted = append(append(wanted, m.gpus()...), m.capabilities()...)
+	wanted = append(wanted, m.listed()...)
 	for _, channel := range channels {
 		wanted = append(wanted, wantedNode{fmt.Sprint("nvidia-caps-imex-channels/channel", channel), []string{"nvidia-caps-imex-channels"}, uint32(channel), everybody}) //nolint:gosec // at most 16 bits
 	}
@@ -73,20 +74,16 @@ func (m nodeMaker) one(node wantedNode, majors map[string]uint32) error {
 		if !loaded {
 			continue
 		}
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil { //nolint:gosec // as udev makes it
-			return fmt.Errorf("%s: %w", target, err)
+		err := os.MkdirAll(filepath.Dir(target), 0o755) //nolint:gosec // as udev makes it
+		if err == nil {
+			err = m.mknod(target, node.mode, major, node.minor)
 		}
-		if err := m.mknod(target, node.mode, major, node.minor); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("%s: %w", target, err)
 		}
 		return nil
 	}
 	return nil
-}
-
-// forbidden says whether the administrator keeps programs from making nodes (NVreg_ModifyDeviceFiles=0).
-func (m nodeMaker) forbidden() bool {
-	return m.value("driver/nvidia/params", "ModifyDeviceFiles") == "0"
 }
 
 // majors are the character devices of /proc/devices, by name.
@@ -106,38 +103,38 @@ func (m nodeMaker) majors() (map[string]uint32, error) {
 	return majors, nil
 }
 
-// gpus are the nodes of the GPUs that the driver has.
-func (m nodeMaker) gpus() []wantedNode {
-	files, _ := filepath.Glob(m.proc + "/driver/nvidia/gpus/*/information") // the pattern is well-formed
-	var nodes []wantedNode
-	for _, file := range files {
-		if minor, err := strconv.ParseUint(m.valueOf(file, "Device Minor"), 10, 8); err == nil {
-			nodes = append(nodes, wantedNode{fmt.Sprint("nvidia", minor), gpuDrivers, uint32(minor), everybody})
-		}
-	}
-	return nodes
+// listings are what the driver says of the nodes of GPUs, and of MIG's instances: who may open one of these may use it. In the files
+// of a pattern, keys have the minor number and the mode; without a key for the mode, the node is for everybody.
+var listings = []struct {
+	pattern, minor, mode, name string
+	drivers                    []string
+}{
+	{"gpus/*/information", "Device Minor", "", "nvidia", gpuDrivers},
+	{"capabilities/gpu*/mig/gi*/access", "DeviceFileMinor", "DeviceFileMode", "nvidia-caps/nvidia-cap", []string{"nvidia-caps"}},
+	{"capabilities/gpu*/mig/gi*/ci*/access", "DeviceFileMinor", "DeviceFileMode", "nvidia-caps/nvidia-cap", []string{"nvidia-caps"}},
 }
 
-// capabilities are the nodes of MIG's instances: who may open one may use it. The driver says of each whether and how.
-func (m nodeMaker) capabilities() []wantedNode {
+// listed are the nodes that the driver lists and lets others make.
+func (m nodeMaker) listed() []wantedNode {
 	var nodes []wantedNode
-	for _, pattern := range []string{"gpu*/mig/gi*/access", "gpu*/mig/gi*/ci*/access"} {
-		files, _ := filepath.Glob(m.proc + "/driver/nvidia/capabilities/" + pattern) // the patterns are well-formed
+	for _, l := range listings {
+		files, _ := filepath.Glob(m.proc + "/driver/nvidia/" + l.pattern) // the patterns are well-formed
 		for _, file := range files {
-			minor, err := strconv.ParseUint(m.valueOf(file, "DeviceFileMinor"), 10, 16)
-			mode, modeErr := strconv.ParseUint(m.valueOf(file, "DeviceFileMode"), 10, 16)
-			if err == nil && modeErr == nil && m.valueOf(file, "DeviceFileModify") != "0" {
-				nodes = append(nodes, wantedNode{fmt.Sprint("nvidia-caps/nvidia-cap", minor), []string{"nvidia-caps"}, uint32(minor), fs.FileMode(mode).Perm()})
+			minor, err := strconv.ParseUint(valueOf(file, l.minor), 10, 16)
+			mode := uint64(everybody)
+			if err == nil && l.mode != "" {
+				mode, err = strconv.ParseUint(valueOf(file, l.mode), 10, 16)
+			}
+			if err == nil && valueOf(file, "DeviceFileModify") != "0" {
+				nodes = append(nodes, wantedNode{fmt.Sprint(l.name, minor), l.drivers, uint32(minor), fs.FileMode(mode).Perm()})
 			}
 		}
 	}
 	return nodes
 }
 
-func (m nodeMaker) value(file, key string) string { return m.valueOf(filepath.Join(m.proc, file), key) }
-
 // valueOf is what a file of lines `key: value` has; empty where it has none.
-func (m nodeMaker) valueOf(file, key string) string {
+func valueOf(file, key string) string {
 	text, err := os.ReadFile(file) //nolint:gosec // the kernel's own
 	if err != nil {
 		return ""

@@ -42,8 +42,7 @@ func (a *Admitter) Handle(ctx context.Context, request admission.Request) admiss
 	}
 	offer.VerifierImage = a.VerifierImage
 	warnings, err := binding.Admit(pod, offer)
-	var refusal *binding.Refusal
-	if errors.As(err, &refusal) {
+	if refusal, is := errors.AsType[*binding.Refusal](err); is {
 		return admission.Denied(refusal.Error())
 	}
 	if err != nil {

@@ -104,8 +104,7 @@ func (r *Reconciler) bindWaiting(ctx context.Context, live []corev1.Pod, offer *
 func (r *Reconciler) bind(ctx context.Context, pod *corev1.Pod, offer *binding.Offer, holders map[string]string) error {
 	bound := pod.DeepCopy()
 	place, err := binding.Bind(bound, offer)
-	var refusal *binding.Refusal
-	if errors.As(err, &refusal) {
+	if refusal, is := errors.AsType[*binding.Refusal](err); is {
 		r.Events.Eventf(pod, offer.Placement, corev1.EventTypeWarning, refusal.Reason, "Bind", "%s", refusal.Message)
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"k8s.io/client-go/util/keyutil"
 )
 
 // Lifetimes. A certificate is made anew when two thirds of its life are over, so that weeks remain to notice a failure.
@@ -44,12 +46,8 @@ func decodeChain(data map[string][]byte) (*chain, error) {
 		return nil, fmt.Errorf("%s and %s: %w", servingKey, servingKeyKey, err)
 	}
 	c := &chain{authority: &authority, serving: &serving}
-	for _, der := range authority.Certificate[1:] {
-		older, err := x509.ParseCertificate(der)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", authoritiesKey, err)
-		}
-		c.older = append(c.older, older)
+	if c.older, err = x509.ParseCertificates(slices.Concat(authority.Certificate[1:]...)); err != nil {
+		return nil, fmt.Errorf("%s: %w", authoritiesKey, err)
 	}
 	if !slices.ContainsFunc(c.authorities(), func(a *x509.Certificate) bool { return serving.Leaf.CheckSignatureFrom(a) == nil }) {
 		return nil, fmt.Errorf("%s is signed by none of %s", servingKey, authoritiesKey)
@@ -59,22 +57,22 @@ func decodeChain(data map[string][]byte) (*chain, error) {
 
 // encode returns a Secret's data.
 func (c *chain) encode() (map[string][]byte, error) {
-	authorityKey, err := encodeKey(c.authority)
-	if err != nil {
-		return nil, err
+	data := map[string][]byte{authoritiesKey: c.bundle(), servingKey: encodeCertificates(c.serving.Leaf)}
+	for name, of := range map[string]*tls.Certificate{authorityKeyKey: c.authority, servingKeyKey: c.serving} {
+		key, err := keyutil.MarshalPrivateKeyToPEM(of.PrivateKey)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		data[name] = key
 	}
-	key, err := encodeKey(c.serving)
-	if err != nil {
-		return nil, err
-	}
-	return map[string][]byte{
-		authoritiesKey: c.bundle(), authorityKeyKey: authorityKey,
-		servingKey: encodeCertificates(c.serving.Leaf), servingKeyKey: key,
-	}, nil
+	return data, nil
 }
 
-// authorities returns the certificates that clients have to trust, the newest first.
+// authorities returns the certificates that clients have to trust, the newest first; none where there is no chain yet.
 func (c *chain) authorities() []*x509.Certificate {
+	if c.authority == nil {
+		return nil
+	}
 	return append([]*x509.Certificate{c.authority.Leaf}, c.older...)
 }
 
@@ -86,43 +84,28 @@ func (c *chain) bundle() []byte { return encodeCertificates(c.authorities()...) 
 // was there had expired.
 func (c *chain) renew(now time.Time, hosts []string) (*chain, bool, error) {
 	if c == nil || now.After(c.authority.Leaf.NotAfter) {
-		fresh, err := newChain(now, hosts)
-		return fresh, true, err
+		c = &chain{}
 	}
-	next := &chain{authority: c.authority, older: c.older, serving: c.serving}
-	if due(c.authority.Leaf, now) {
-		authority, err := newAuthority(now, authorityLifetime)
-		if err != nil {
+	next := *c
+	var err error
+	if c.authority == nil || due(c.authority.Leaf, now) {
+		if next.authority, err = newAuthority(now); err != nil {
 			return nil, false, err
 		}
-		next.authority, next.older = authority, c.authorities()
+		next.older = c.authorities()
 	}
-	if next.needsServing(now, hosts) {
+	if c.serving == nil || next.needsServing(now, hosts) {
 		signer := next.authority
 		if !next.known(now) {
 			signer = c.authority
 		}
-		serving, err := newServing(now, servingLifetime, hosts, signer)
-		if err != nil {
+		if next.serving, err = newServing(now, hosts, signer); err != nil {
 			return nil, false, err
 		}
-		next.serving = serving
 	}
 	next.older = slices.DeleteFunc(slices.Clone(next.older), func(old *x509.Certificate) bool { return next.spent(old, now) })
 	changed := next.authority != c.authority || next.serving != c.serving || len(next.older) != len(c.older)
-	return next, changed, nil
-}
-
-func newChain(now time.Time, hosts []string) (*chain, error) {
-	authority, err := newAuthority(now, authorityLifetime)
-	if err != nil {
-		return nil, err
-	}
-	serving, err := newServing(now, servingLifetime, hosts, authority)
-	if err != nil {
-		return nil, err
-	}
-	return &chain{authority: authority, serving: serving}, nil
+	return &next, changed, nil
 }
 
 // needsServing says whether the serving certificate is old, for other hosts, or of an older authority than it could be.

@@ -14,6 +14,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -47,23 +48,17 @@ func (*Keeper) NeedLeaderElection() bool { return false }
 
 // Start keeps the certificates until the context ends.
 func (k *Keeper) Start(ctx context.Context) error {
-	tick := time.NewTicker(cmp.Or(k.Period, standardPeriod))
-	defer tick.Stop()
-	for {
-		if err := k.Keep(ctx); err != nil && ctx.Err() == nil {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		if err := k.keep(ctx); err != nil && ctx.Err() == nil {
 			k.Log.Error(err, "keep the webhook's certificates")
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
+	}, cmp.Or(k.Period, standardPeriod))
+	return nil
 }
 
-// Keep does one round: it makes or renews what is due, makes the authorities known, and then serves with the certificate.
+// keep does one round: it makes or renews what is due, makes the authorities known, and then serves with the certificate.
 // Where another operator was faster its certificates are taken.
-func (k *Keeper) Keep(ctx context.Context) error {
+func (k *Keeper) keep(ctx context.Context) error {
 	current, err := k.current(ctx)
 	if err != nil {
 		return err

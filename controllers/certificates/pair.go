@@ -14,26 +14,24 @@ import (
 	"net"
 	"strings"
 	"time"
-
-	"k8s.io/client-go/util/keyutil"
 )
 
 // skew is how far clocks may be behind ours: certificates count from before they are made.
 const skew = 24 * time.Hour
 
 // newAuthority makes an authority that signs itself. Its name is its own: verifiers try the authorities of one name.
-func newAuthority(now time.Time, lifetime time.Duration) (*tls.Certificate, error) {
+func newAuthority(now time.Time) (*tls.Certificate, error) {
 	return sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "rankwright-webhook-ca-" + strings.ToLower(rand.Text()[:8])}, NotBefore: now.Add(-skew), NotAfter: now.Add(lifetime),
+		Subject: pkix.Name{CommonName: "rankwright-webhook-ca-" + strings.ToLower(rand.Text()[:8])}, NotBefore: now.Add(-skew), NotAfter: now.Add(authorityLifetime),
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}, nil)
 }
 
 // newServing makes a serving certificate for hosts, which are names or addresses.
-func newServing(now time.Time, lifetime time.Duration, hosts []string, authority *tls.Certificate) (*tls.Certificate, error) {
+func newServing(now time.Time, hosts []string, authority *tls.Certificate) (*tls.Certificate, error) {
 	template := &x509.Certificate{
-		Subject: pkix.Name{CommonName: "rankwright-webhook"}, NotBefore: now.Add(-skew), NotAfter: now.Add(lifetime),
+		Subject: pkix.Name{CommonName: "rankwright-webhook"}, NotBefore: now.Add(-skew), NotAfter: now.Add(servingLifetime),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	for _, host := range hosts {
@@ -55,15 +53,16 @@ func sign(template *x509.Certificate, by *tls.Certificate) (*tls.Certificate, er
 	if by == nil {
 		by = &tls.Certificate{Leaf: template, PrivateKey: key}
 	}
+	signed := &tls.Certificate{PrivateKey: key}
 	der, err := x509.CreateCertificate(rand.Reader, template, by.Leaf, key.Public(), by.PrivateKey)
+	if err == nil {
+		signed.Certificate = [][]byte{der}
+		signed.Leaf, err = x509.ParseCertificate(der)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("certificate of %s: %w", template.Subject.CommonName, err)
 	}
-	certificate, err := x509.ParseCertificate(der)
-	if err != nil {
-		return nil, fmt.Errorf("certificate of %s: %w", template.Subject.CommonName, err)
-	}
-	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: certificate}, nil
+	return signed, nil
 }
 
 func encodeCertificates(certificates ...*x509.Certificate) []byte {
@@ -72,12 +71,4 @@ func encodeCertificates(certificates ...*x509.Certificate) []byte {
 		text = append(text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw})...)
 	}
 	return text
-}
-
-func encodeKey(c *tls.Certificate) ([]byte, error) {
-	text, err := keyutil.MarshalPrivateKeyToPEM(c.PrivateKey)
-	if err != nil {
-		return nil, fmt.Errorf("key of %s: %w", c.Leaf.Subject.CommonName, err)
-	}
-	return text, nil
 }

@@ -66,8 +66,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, errors.Join(r.deleteOthers(ctx, mesh, nil), r.condition().Remove(ctx, mesh))
 	}
 	wanted, err := r.wanted(ctx, mesh, placement)
-	var refusal *binding.Refusal
-	if errors.As(err, &refusal) {
+	if refusal, is := errors.AsType[*binding.Refusal](err); is {
 		return ctrl.Result{RequeueAfter: unclaimedDelay}, r.condition().Write(ctx, mesh, metav1.ConditionFalse, refusal.Reason, refusal.Message)
 	}
 	if err != nil {

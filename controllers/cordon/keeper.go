@@ -26,9 +26,9 @@ import (
 const (
 	// Name is the name of the ConfigMap that has a record for each node with cordoned devices.
 	Name = "rankwright-cordons"
-	// FieldManager owns cordons that were restored. It is not the operator's other field manager: an apply drops what its manager
+	// fieldManager owns cordons that were restored. It is not the operator's other field manager: an apply drops what its manager
 	// owns and does not repeat, and the operator applies other fields of the spec.
-	FieldManager = v1alpha1.OperatorFieldManager + "-cordons"
+	fieldManager = v1alpha1.OperatorFieldManager + "-cordons"
 )
 
 // Keeper records the cordoned devices of every inventory, and restores them to a new inventory of the same node that has
@@ -153,7 +153,7 @@ func (k *Keeper) write(ctx context.Context, node string, r *record) error {
 func (k *Keeper) restore(ctx context.Context, inventory *v1alpha1.AcceleratorInventory, recorded *record) error {
 	cordoned := apply.AcceleratorInventory(inventory.Name).WithUID(inventory.UID).
 		WithSpec(apply.AcceleratorInventorySpec().WithCordonedDevices(recorded.Devices...))
-	if err := k.Writer.Apply(ctx, cordoned, client.FieldOwner(FieldManager)); err != nil {
+	if err := k.Writer.Apply(ctx, cordoned, client.FieldOwner(fieldManager)); err != nil {
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 			return nil // another inventory of the node brings an event of its own
 		}

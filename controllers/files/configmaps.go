@@ -41,7 +41,7 @@ func (r *Reconciler) write(ctx context.Context, mesh *v1alpha1.DeviceMesh, parts
 			return fmt.Errorf("apply ConfigMap %s: %w", launch.ConfigMapName(mesh.Name, i), err)
 		}
 	}
-	if err := r.deleteFrom(ctx, mesh, len(parts)); err != nil {
+	if err := r.deleteFrom(ctx, client.ObjectKeyFromObject(mesh), len(parts)); err != nil {
 		return err
 	}
 	text := fmt.Sprintf("ConfigMap %s starts %s by %s.", launch.ConfigMapName(mesh.Name, 0), words.Counted(len(bundle.Pods), "pod"), strings.Join(bundle.Launchers, ", "))
@@ -86,33 +86,24 @@ func configMap(mesh *v1alpha1.DeviceMesh, part int, data map[string]string) *app
 		WithData(data)
 }
 
-// deleteFrom deletes the ConfigMaps of a mesh whose part, counted from 0, is not below the given one.
-func (r *Reconciler) deleteFrom(ctx context.Context, mesh *v1alpha1.DeviceMesh, part int) error {
+// deleteFrom deletes the ConfigMaps of meshes of a name whose part, counted from 0, is not below the given one. Of a mesh that is
+// gone, the cluster's garbage collector does the same where it runs.
+func (r *Reconciler) deleteFrom(ctx context.Context, mesh client.ObjectKey, part int) error {
 	keep := map[string]bool{}
 	for i := range part {
 		keep[launch.ConfigMapName(mesh.Name, i)] = true
 	}
-	return r.deleteWhere(ctx, mesh.Namespace, mesh.Spec.Placement.Name, func(owner *metav1.OwnerReference, name string) bool {
-		return owner.UID == mesh.UID && !keep[name]
-	})
-}
-
-// deleteOrphans deletes the ConfigMaps of a mesh that is gone. The cluster's garbage collector does the same where it runs.
-func (r *Reconciler) deleteOrphans(ctx context.Context, namespace, mesh string) error {
-	return r.deleteWhere(ctx, namespace, mesh, func(owner *metav1.OwnerReference, _ string) bool { return owner.Name == mesh })
-}
-
-// deleteWhere deletes ConfigMaps of a placement that a mesh owns, where a rule holds.
-func (r *Reconciler) deleteWhere(ctx context.Context, namespace, placement string, rule func(*metav1.OwnerReference, string) bool) error {
 	var list metav1.PartialObjectMetadataList
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
-	if err := r.Client.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{v1alpha1.LabelPlacement: placement}); err != nil {
-		return fmt.Errorf("list ConfigMaps of placement %s: %w", placement, err)
+	// A mesh has the name of its placement.
+	if err := r.Client.List(ctx, &list, client.InNamespace(mesh.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: mesh.Name}); err != nil {
+		return fmt.Errorf("list ConfigMaps of placement %s: %w", mesh.Name, err)
 	}
 	var failed []error
 	for i := range list.Items {
 		found := &list.Items[i]
-		if owner := meshes.OwnerOf(found); owner != nil && rule(owner, found.Name) && found.DeletionTimestamp.IsZero() {
+		owner := meshes.OwnerOf(found)
+		if owner != nil && owner.Name == mesh.Name && !keep[found.Name] && found.DeletionTimestamp.IsZero() {
 			failed = append(failed, r.delete(ctx, found))
 		}
 	}

@@ -50,7 +50,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	if mesh == nil {
-		return ctrl.Result{}, r.deleteOrphans(ctx, request.Namespace, request.Name)
+		return ctrl.Result{}, r.deleteFrom(ctx, request.NamespacedName, 0)
 	}
 	placement, plan, err := r.Sources(ctx, mesh)
 	if err != nil || plan == nil {
@@ -63,7 +63,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	if err != nil {
 		// Files of an earlier plan would start its pods in the wrong places.
-		if failed := r.deleteFrom(ctx, mesh, 0); failed != nil {
+		if failed := r.deleteFrom(ctx, request.NamespacedName, 0); failed != nil {
 			return ctrl.Result{}, failed
 		}
 		return ctrl.Result{}, r.condition().Write(ctx, mesh, metav1.ConditionFalse, "CannotLaunch", err.Error())

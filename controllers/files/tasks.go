@@ -31,9 +31,6 @@ func addTasks(bundle *launch.Bundle, m *v1alpha1.DeviceMesh, job *launch.Job, ho
 
 // verificationChanged lets through what a verification says of a mesh: the files tell pods that come later.
 var verificationChanged = predicate.Funcs{
-	CreateFunc:  func(event.CreateEvent) bool { return true },
-	DeleteFunc:  func(event.DeleteEvent) bool { return true },
-	GenericFunc: func(event.GenericEvent) bool { return true },
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, wasMesh := e.ObjectOld.(*v1alpha1.DeviceMesh)
 		after, isMesh := e.ObjectNew.(*v1alpha1.DeviceMesh)

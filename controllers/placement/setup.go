@@ -39,7 +39,7 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan e
 		Watches(&v1alpha1.ShardingPlan{}, waiting, builder.WithPredicates(onlyDeletion())).
 		Watches(&v1alpha1.AcceleratorInventory{}, onNode).
 		Watches(&corev1.Node{}, onNode, builder.WithPredicates(nodeMatters())).
-		Watches(&corev1.Pod{}, waiting, builder.WithPredicates(podEnded())).
+		Watches(&corev1.Pod{}, waiting, builder.WithPredicates(relation.PodEnded)).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.usersOfConfigMap)).
 		WatchesRawSource(source.Channel(woken, waiting)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1}).
@@ -102,16 +102,4 @@ func nodeMatters() predicate.Predicate {
 		after, isToo := e.ObjectNew.(*corev1.Node)
 		return !isNode || !isToo || !equality.Semantic.DeepEqual(fleet.FactsOf(before), fleet.FactsOf(after))
 	}}
-}
-
-// podEnded is true when a pod of a placement may have given devices back.
-func podEnded() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, isPod := e.ObjectOld.(*corev1.Pod)
-			after, isToo := e.ObjectNew.(*corev1.Pod)
-			return !isPod || !isToo || fleet.Holds(before) && !fleet.Holds(after)
-		},
-	}
 }

@@ -4,12 +4,26 @@ package relation
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
+
+// PodEnded lets through what may have given devices back: pods that ended or are gone.
+var PodEnded = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, wasPod := e.ObjectOld.(*corev1.Pod)
+		after, isPod := e.ObjectNew.(*corev1.Pod)
+		return !wasPod || !isPod || fleet.Holds(before) && !fleet.Holds(after)
+	},
+}
 
 // PlacementOf asks for the placement whose label an object has. Its mesh has the same name.
 func PlacementOf(_ context.Context, object client.Object) []reconcile.Request {

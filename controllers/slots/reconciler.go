@@ -16,17 +16,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/controllers/relation"
-	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // Reconciler keeps spec.slots of the inventories.
@@ -61,7 +58,7 @@ func (r *Reconciler) Setup(ctx context.Context, mgr manager.Manager) error {
 		Named("slots").
 		For(&v1alpha1.AcceleratorInventory{}).
 		Watches(&v1alpha1.ShardingPlan{}, handler.EnqueueRequestsFromMapFunc(requestsBy(nodesOfPlan))).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(requestsBy(nodeOfPod)), builder.WithPredicates(podEnded())).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(requestsBy(nodeOfPod)), builder.WithPredicates(relation.PodEnded)).
 		Complete(r)
 }
 
@@ -89,17 +86,6 @@ func requestsBy(nodes client.IndexerFunc) handler.MapFunc {
 			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: node}})
 		}
 		return requests
-	}
-}
-
-// podEnded is true when a pod may have given a device back.
-func podEnded() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			after, isPod := e.ObjectNew.(*corev1.Pod)
-			return !isPod || !fleet.Holds(after)
-		},
 	}
 }
 

@@ -6,6 +6,7 @@ package slots
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -67,12 +68,7 @@ func wanted(inventory *v1alpha1.AcceleratorInventory, planned []v1alpha1.Slot, p
 			byDevice[slot.Device] = slot
 		}
 	}
-	all := make([]v1alpha1.Slot, 0, len(byDevice))
-	for _, slot := range byDevice {
-		all = append(all, slot)
-	}
-	slices.SortFunc(all, byName)
-	return all
+	return slices.SortedFunc(maps.Values(byDevice), byName)
 }
 
 func byName(a, b v1alpha1.Slot) int { return cmp.Compare(a.Device, b.Device) }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/launch"
@@ -42,8 +43,8 @@ func Admit(pod *corev1.Pod, offer *Offer) ([]string, error) {
 		return nil, err
 	}
 	warnings = append(warnings, more...)
-	annotate(pod, launch.AnnotationPodDevices, launch.PodDevicesText(devices))
-	annotate(pod, AnnotationContainer, pod.Spec.Containers[container].Name)
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, launch.AnnotationPodDevices, launch.PodDevicesText(devices))
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, AnnotationContainer, pod.Spec.Containers[container].Name)
 	if !Gated(pod) {
 		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: Gate})
 	}
@@ -69,19 +70,15 @@ func admissible(pod *corev1.Pod, offer *Offer) error {
 }
 
 func admitToMesh(pod *corev1.Pod, container int, offer *Offer) ([]string, error) {
-	place, err := offer.assign(pod)
-	if err != nil {
-		return nil, err
-	}
-	asked, err := offer.asks(place)
+	place, asked, err := offer.assign(pod)
 	if err != nil {
 		return nil, err
 	}
 	if err := demand(pod, container, asked); err != nil {
 		return nil, err
 	}
-	label(pod, LabelIndex, strconv.Itoa(place.Index))
-	label(pod, v1alpha1.LabelPlan, offer.Plan.Name)
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, LabelIndex, strconv.Itoa(place.Index))
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, v1alpha1.LabelPlan, offer.Plan.Name)
 	if asked.unserved == 0 {
 		return nil, nil
 	}
@@ -101,7 +98,7 @@ func admitEarly(pod *corev1.Pod, offer *Offer) error {
 		if err := sameIndex(pod, index); err != nil {
 			return err
 		}
-		label(pod, LabelIndex, strconv.Itoa(int(index)))
+		metav1.SetMetaDataLabel(&pod.ObjectMeta, LabelIndex, strconv.Itoa(int(index)))
 		return nil
 	}
 	return refuse(ReasonMeshMissing, "placement %s has no mesh yet, which says what the pod gets: the pod's controller tries again; see `kubectl get mp %s`",
@@ -111,18 +108,4 @@ func admitEarly(pod *corev1.Pod, offer *Offer) error {
 // byCount says whether pods get their devices by a number of them, which needs no mesh.
 func byCount(e v1alpha1.Enforcement) bool {
 	return e != v1alpha1.EnforcementSlot && e != v1alpha1.EnforcementClaim
-}
-
-func label(pod *corev1.Pod, key, value string) {
-	if pod.Labels == nil {
-		pod.Labels = map[string]string{}
-	}
-	pod.Labels[key] = value
-}
-
-func annotate(pod *corev1.Pod, key, value string) {
-	if pod.Annotations == nil {
-		pod.Annotations = map[string]string{}
-	}
-	pod.Annotations[key] = value
 }

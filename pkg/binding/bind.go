@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/cpuset"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/launch"
@@ -13,11 +15,7 @@ import (
 // Bind gives a gated pod its node and takes the gate away. The offer must be complete. The error is a Refusal where the pod
 // does not fit its place; the pod is as it was then.
 func Bind(pod *corev1.Pod, offer *Offer) (*launch.Pod, error) {
-	place, err := offer.assign(pod)
-	if err != nil {
-		return nil, err
-	}
-	asked, err := offer.asks(place)
+	place, asked, err := offer.assign(pod)
 	if err != nil {
 		return nil, err
 	}
@@ -27,15 +25,15 @@ func Bind(pod *corev1.Pod, offer *Offer) (*launch.Pod, error) {
 	if err := confine(pod, place.Node); err != nil {
 		return nil, err
 	}
-	label(pod, LabelIndex, strconv.Itoa(place.Index))
-	label(pod, v1alpha1.LabelPlan, offer.Plan.Name)
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, LabelIndex, strconv.Itoa(place.Index))
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, v1alpha1.LabelPlan, offer.Plan.Name)
 	for key, value := range map[string]string{
 		AnnotationReplica:   strconv.Itoa(place.Copy),
 		AnnotationFirstRank: strconv.Itoa(place.Ranks[0]),
-		AnnotationRanks:     ranksText(place.Ranks),
+		AnnotationRanks:     cpuset.New(place.Ranks...).String(), // as Linux lists CPUs: 0-3,8
 		AnnotationDevices:   devicesText(place.Devices),
 	} {
-		annotate(pod, key, value)
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, key, value)
 	}
 	pod.Spec.SchedulingGates = slices.DeleteFunc(pod.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == Gate })
 	return place, nil

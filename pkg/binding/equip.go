@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/launch"
@@ -63,13 +64,11 @@ func put[T any](list []T, entry T, own func(T) bool) []T {
 
 // volume holds the ConfigMaps of a placement's mesh. The pod waits for the first one.
 func volume(placement string) corev1.Volume {
-	readable := corev1.ProjectedVolumeSourceDefaultMode
-	projected := &corev1.ProjectedVolumeSource{DefaultMode: &readable}
+	projected := &corev1.ProjectedVolumeSource{DefaultMode: ptr.To(corev1.ProjectedVolumeSourceDefaultMode)}
 	for part := range launch.MaxParts {
 		source := &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: launch.ConfigMapName(placement, part)}}
 		if part > 0 {
-			optional := true
-			source.Optional = &optional
+			source.Optional = ptr.To(true)
 		}
 		projected.Sources = append(projected.Sources, corev1.VolumeProjection{ConfigMap: source})
 	}

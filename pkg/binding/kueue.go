@@ -1,6 +1,10 @@
 package binding
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // Marks of pods that Kueue places by topology: its gate (kueue.sigs.k8s.io, Topology Aware Scheduling), and the annotations
 // by which a pod set asks for it.
@@ -14,10 +18,8 @@ var kueueTopologyAnnotations = []string{
 
 // placedByKueue returns the mark by which Kueue's topology-aware scheduling places a pod; empty where it does not.
 func placedByKueue(pod *corev1.Pod) string {
-	for _, gate := range pod.Spec.SchedulingGates {
-		if gate.Name == kueueTopologyGate {
-			return "scheduling gate " + gate.Name
-		}
+	if slices.Contains(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: kueueTopologyGate}) {
+		return "scheduling gate " + kueueTopologyGate
 	}
 	for _, key := range kueueTopologyAnnotations {
 		if _, has := pod.Annotations[key]; has {

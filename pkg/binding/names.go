@@ -3,6 +3,8 @@
 package binding
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -32,12 +34,7 @@ const VolumeName = "rankwright-mesh"
 
 // Gated says whether a pod waits for its place.
 func Gated(pod *corev1.Pod) bool {
-	for _, gate := range pod.Spec.SchedulingGates {
-		if gate.Name == Gate {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: Gate})
 }
 
 // ByAuthor says whether whoever made the pod bound it: it names its plan and has no gate. Such a pod is left as it is.

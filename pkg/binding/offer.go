@@ -1,6 +1,7 @@
 package binding
 
 import (
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,26 +30,31 @@ type Offer struct {
 // Complete says whether there is a plan with its mesh.
 func (o *Offer) Complete() bool { return o.Plan != nil && o.Mesh != nil }
 
-// assign finds a pod's place in the mesh.
-func (o *Offer) assign(pod *corev1.Pod) (*launch.Pod, error) {
+// assign finds a pod's place in the mesh, and what a pod of it asks for.
+func (o *Offer) assign(pod *corev1.Pod) (*launch.Pod, *asked, error) {
 	position, _, err := PositionOf(pod)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	devices, err := o.devicesOf(pod)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if o.places == nil {
 		if o.places, err = placesOf(&o.Mesh.Spec, devices); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	index, err := position.Index(o.places)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = sameIndex(pod, index)
 	}
-	return &o.places[index], sameIndex(pod, index)
+	if err != nil {
+		return nil, nil, err
+	}
+	place := &o.places[index]
+	asked, err := o.asks(place)
+	return place, asked, err
 }
 
 // devicesOf returns how many devices each pod has, 0 for all that a copy has on a node. The placement says so, since the
@@ -79,12 +85,11 @@ func containerOf(pod *corev1.Pod) (int, error) {
 		if !has {
 			continue
 		}
-		for i := range pod.Spec.Containers {
-			if pod.Spec.Containers[i].Name == name {
-				return i, nil
-			}
+		at := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
+		if at < 0 {
+			return 0, refuse(ReasonContainerUnknown, "annotation %s is %s, and the pod has no such container", key, name)
 		}
-		return 0, refuse(ReasonContainerUnknown, "annotation %s is %s, and the pod has no such container", key, name)
+		return at, nil
 	}
 	return 0, nil
 }

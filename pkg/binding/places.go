@@ -2,7 +2,6 @@ package binding
 
 import (
 	"errors"
-	"strconv"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -13,8 +12,7 @@ import (
 // list.
 func placesOf(mesh *v1alpha1.DeviceMeshSpec, devices int) ([]launch.Pod, error) {
 	places, err := launch.Pods(mesh, devices)
-	var size *launch.SizeError
-	if errors.As(err, &size) {
+	if size, is := errors.AsType[*launch.SizeError](err); is {
 		return nil, refuse(ReasonDevicesDiffer, "%s", size.Error())
 	}
 	return places, err
@@ -30,24 +28,6 @@ func copySizes(places []launch.Pod) []int32 {
 		sizes[len(sizes)-1]++
 	}
 	return sizes
-}
-
-// ranksText writes ranks as runs: 0-3,8.
-func ranksText(ranks []int) string {
-	var runs []string
-	for i := 0; i < len(ranks); {
-		last := i
-		for last+1 < len(ranks) && ranks[last+1] == ranks[last]+1 {
-			last++
-		}
-		run := strconv.Itoa(ranks[i])
-		if last > i {
-			run += "-" + strconv.Itoa(ranks[last])
-		}
-		runs = append(runs, run)
-		i = last + 1
-	}
-	return strings.Join(runs, ",")
 }
 
 // devicesText lists devices.

@@ -20,7 +20,11 @@ func grouped(group, member int32) Position { return Position{Group: &group, Memb
 func (p Position) Index(places []launch.Pod) (int32, error) {
 	total := int32(len(places))
 	if p.Group == nil || p.Groups == 1 && p.Size == 0 {
-		return within(p.Member, total)
+		if p.Member >= total {
+			return 0, refuse(ReasonIndexOutOfRange, "index %d: the mesh has %d pods, 0 to %d: have no more pods, or set %s at the placement",
+				p.Member, total, total-1, launch.AnnotationPodDevices)
+		}
+		return p.Member, nil
 	}
 	copies := copySizes(places)
 	if p.Groups != 0 && p.Groups != int32(len(copies)) {
@@ -68,11 +72,4 @@ func (p Position) Alone() (int32, bool) {
 	default:
 		return 0, false
 	}
-}
-
-func within(index, total int32) (int32, error) {
-	if index >= total {
-		return 0, refuse(ReasonIndexOutOfRange, "index %d: the mesh has %d pods, 0 to %d: have no more pods, or set %s at the placement", index, total, total-1, launch.AnnotationPodDevices)
-	}
-	return index, nil
 }

@@ -74,13 +74,12 @@ func demand(pod *corev1.Pod, container int, a *asked) error {
 			continue
 		}
 		quantity := *resource.NewQuantity(a.resources[name], resource.DecimalSI)
-		if resources.Limits == nil {
-			resources.Limits = corev1.ResourceList{}
+		for _, list := range []*corev1.ResourceList{&resources.Limits, &resources.Requests} {
+			if *list == nil {
+				*list = corev1.ResourceList{}
+			}
+			(*list)[name] = quantity
 		}
-		if resources.Requests == nil {
-			resources.Requests = corev1.ResourceList{}
-		}
-		resources.Limits[name], resources.Requests[name] = quantity, quantity
 	}
 	return nil
 }

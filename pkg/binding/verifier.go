@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/mesh/verification"
@@ -81,7 +82,7 @@ func verifiers(pod *corev1.Pod, container int, image string) []corev1.Container 
 
 func verifierOf(pod *corev1.Pod, image string) corev1.Container {
 	yes, no, uid := true, false, int64(anybody)
-	c := corev1.Container{
+	return corev1.Container{
 		Name: verification.Container, Image: image, ImagePullPolicy: corev1.PullIfNotPresent, Args: []string{"verify-mesh"},
 		TerminationMessagePath: corev1.TerminationMessagePathDefault, TerminationMessagePolicy: corev1.TerminationMessageReadFile,
 		Resources: corev1.ResourceRequirements{
@@ -93,9 +94,8 @@ func verifierOf(pod *corev1.Pod, image string) corev1.Container {
 			Capabilities:   &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
+		Ports: portsOf(pod),
 	}
-	c.Ports = portsOf(pod)
-	return c
 }
 
 // portsOf is the port to verify at. With the host's network it would be taken on the node, and pods of several copies have
@@ -109,9 +109,8 @@ func portsOf(pod *corev1.Pod) []corev1.ContainerPort {
 
 // keyVolumeOf holds the key of a placement's mesh. The pod waits for it.
 func keyVolumeOf(placement string) corev1.Volume {
-	readable := corev1.SecretVolumeSourceDefaultMode
 	return corev1.Volume{Name: keyVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
-		SecretName: verification.SecretName(placement), DefaultMode: &readable,
+		SecretName: verification.SecretName(placement), DefaultMode: ptr.To(corev1.SecretVolumeSourceDefaultMode),
 		Items: []corev1.KeyToPath{{Key: verification.KeyFile, Path: verification.KeyFile}},
 	}}}
 }

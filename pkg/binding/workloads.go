@@ -46,7 +46,7 @@ var lwsVariables = []string{"LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_
 type workload struct {
 	name     string
 	made     func(*corev1.Pod) bool
-	position func(*corev1.Pod) (Position, error)
+	position func(*reading) Position
 }
 
 // workloads are tried in this order: a JobSet or a LeaderWorkerSet makes its pods through Jobs or StatefulSets, so it comes first.
@@ -64,8 +64,9 @@ var workloads = []workload{
 func PositionOf(pod *corev1.Pod) (Position, string, error) {
 	for _, w := range workloads {
 		if w.made(pod) {
-			position, err := w.position(pod)
-			return position, w.name, err
+			r := reading{pod: pod}
+			position := w.position(&r)
+			return position, w.name, r.err
 		}
 	}
 	owner := metav1.GetControllerOf(pod)
@@ -87,78 +88,94 @@ func controlledBy(kind string) func(*corev1.Pod) bool {
 	}
 }
 
-// jobPosition reads the completion index, which the Job controller writes as a label and as an annotation.
-func jobPosition(pod *corev1.Pod) (Position, error) {
-	member, err := completionIndex(pod)
-	return Position{Member: member}, err
+// reading reads numbers of a pod.
+type reading struct {
+	pod *corev1.Pod
+	// err is the first Refusal; what was read is not to be used then.
+	err error
 }
 
-func completionIndex(pod *corev1.Pod) (int32, error) {
-	if index, has := pod.Labels[jobIndex]; has {
-		return parseIndex("label "+jobIndex, index)
+func (r *reading) refuse(reason, format string, args ...any) {
+	if r.err == nil {
+		r.err = refuse(reason, format, args...)
 	}
-	if index, has := pod.Annotations[jobIndex]; has {
-		return parseIndex("annotation "+jobIndex, index)
-	}
-	return 0, refuse(ReasonIndexUnknown, "the pod has no %s: set completionMode: Indexed in the Job's spec", jobIndex)
 }
+
+// number reads a number as the workloads write it: decimal, without sign or leading zero.
+func (r *reading) number(what, text string) int32 {
+	number, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || number < 0 || number > maxIndex || strconv.FormatInt(number, 10) != text {
+		r.refuse(ReasonIndexUnknown, "%s is %q and not a number from 0 to %d", what, text, maxIndex)
+	}
+	return int32(number)
+}
+
+func (r *reading) label(key string) int32 { return r.number("label "+key, r.pod.Labels[key]) }
+
+// required reads a label; missing says what to do where there is none, and has a place for the label's name.
+func (r *reading) required(key, missing string) int32 {
+	if _, has := r.pod.Labels[key]; !has {
+		r.refuse(ReasonIndexUnknown, missing, key)
+	}
+	return r.label(key)
+}
+
+// completionIndex is the pod's index in its Job, which the Job controller writes as a label and as an annotation.
+func (r *reading) completionIndex() int32 {
+	if index, annotated := r.pod.Annotations[jobIndex]; annotated && r.pod.Labels[jobIndex] == "" {
+		return r.number("annotation "+jobIndex, index)
+	}
+	return r.required(jobIndex, "the pod has no %s: set completionMode: Indexed in the Job's spec")
+}
+
+// ordinals are the numbers that follow a set's name in a pod's name, at most so many; named says how such pods are named.
+func (r *reading) ordinals(set string, most int, named string) (numbers [2]int32) {
+	rest, isOurs := strings.CutPrefix(r.pod.Name, set+"-")
+	parts := strings.Split(rest, "-")
+	switch {
+	case !isOurs:
+		r.refuse(ReasonIndexUnknown, "name %q: it does not begin with %s-, and names of generateName are not known yet", r.pod.Name, set)
+	case len(parts) > most:
+		r.refuse(ReasonIndexUnknown, "name %s: %s", r.pod.Name, named)
+	default:
+		for i, part := range parts {
+			numbers[i] = r.number("ordinal of name "+r.pod.Name, part)
+		}
+	}
+	return numbers
+}
+
+func jobPosition(r *reading) Position { return Position{Member: r.completionIndex()} }
 
 // statefulSetPosition reads the label, and the ordinal of the name where an old cluster sets none.
-func statefulSetPosition(pod *corev1.Pod) (Position, error) {
-	if index, has := pod.Labels[statefulSetIndex]; has {
-		member, err := parseIndex("label "+statefulSetIndex, index)
-		return Position{Member: member}, err
+func statefulSetPosition(r *reading) Position {
+	if _, has := r.pod.Labels[statefulSetIndex]; has {
+		return Position{Member: r.label(statefulSetIndex)}
 	}
-	ordinals, err := ordinalsOf(pod, metav1.GetControllerOf(pod).Name)
-	if err != nil {
-		return Position{}, err
-	}
-	if len(ordinals) != 1 {
-		return Position{}, refuse(ReasonIndexUnknown, "name %s: a StatefulSet's pods are named by set and ordinal", pod.Name)
-	}
-	return Position{Member: ordinals[0]}, nil
+	return Position{Member: r.ordinals(metav1.GetControllerOf(r.pod).Name, 1, "a StatefulSet's pods are named by set and ordinal")[0]}
 }
 
 // lwsPosition reads the pod's name: NAME-GROUP is a leader and NAME-GROUP-WORKER a worker. LeaderWorkerSet's own webhook
 // derives its labels from the name too, and may do so after this one.
-func lwsPosition(pod *corev1.Pod) (Position, error) {
-	ordinals, err := ordinalsOf(pod, pod.Labels[lwsName])
-	if err != nil {
-		return Position{}, err
+func lwsPosition(r *reading) Position {
+	ordinals := r.ordinals(r.pod.Labels[lwsName], 2, "a LeaderWorkerSet's pods are named by set, group and worker")
+	if written, has := r.pod.Labels[lwsGroupIndex]; has && written != strconv.Itoa(int(ordinals[0])) {
+		r.refuse(ReasonIndexUnknown, "label %s is %s and the name %s says %d", lwsGroupIndex, written, r.pod.Name, ordinals[0])
 	}
-	var member int32
-	switch len(ordinals) {
-	case 1:
-	case 2:
-		member = ordinals[1]
-	default:
-		return Position{}, refuse(ReasonIndexUnknown, "name %s: a LeaderWorkerSet's pods are named by set, group and worker", pod.Name)
-	}
-	if written, has := pod.Labels[lwsGroupIndex]; has && written != strconv.Itoa(int(ordinals[0])) {
-		return Position{}, refuse(ReasonIndexUnknown, "label %s is %s and the name %s says %d", lwsGroupIndex, written, pod.Name, ordinals[0])
-	}
-	position := grouped(ordinals[0], member)
-	position.Size, err = parseIndex("annotation "+lwsSize, pod.Annotations[lwsSize])
-	return position, err
+	position := grouped(ordinals[0], ordinals[1])
+	position.Size = r.number("annotation "+lwsSize, r.pod.Annotations[lwsSize])
+	return position
 }
 
 // jobSetPosition reads the Job's index in its group of replicated Jobs and the pod's completion index in the Job. How many
 // pods each Job has does not stand at the pod.
-func jobSetPosition(pod *corev1.Pod) (Position, error) {
-	member, err := completionIndex(pod)
-	if err != nil {
-		return Position{}, err
+func jobSetPosition(r *reading) Position {
+	member := r.completionIndex()
+	position := grouped(r.label(jobSetIndex), member)
+	if position.Groups = r.label(jobSetGroups); position.Groups == 0 {
+		r.refuse(ReasonIndexUnknown, "label %s is 0", jobSetGroups)
 	}
-	group, err := parseIndex("label "+jobSetIndex, pod.Labels[jobSetIndex])
-	if err != nil {
-		return Position{}, err
-	}
-	position := grouped(group, member)
-	position.Groups, err = parseIndex("label "+jobSetGroups, pod.Labels[jobSetGroups])
-	if err == nil && position.Groups == 0 {
-		err = refuse(ReasonIndexUnknown, "label %s is 0", jobSetGroups)
-	}
-	return position, err
+	return position
 }
 
 // kubeflowFirst is the index of the first pod of each type of replica. Launchers hold no rank, and other types of job do
@@ -169,31 +186,25 @@ var kubeflowFirst = map[string]map[string]int32{
 	"JAXJob":     {"worker": 0},
 }
 
-// kubeflowReplica returns the type of replica. The training operator labels every pod with it; the MPI operator gives its pods
-// a role alone.
-func kubeflowReplica(pod *corev1.Pod) string {
-	if replica, has := pod.Labels[kubeflowType]; has {
-		return strings.ToLower(replica)
-	}
-	return pod.Labels[kubeflowRole]
-}
-
-func kubeflowPosition(pod *corev1.Pod) (Position, error) {
-	kind := "pod without a controller"
-	if owner := metav1.GetControllerOf(pod); owner != nil {
+// kubeflowPosition reads the type of replica and its index. The training operator labels every pod with the type; the MPI
+// operator gives its pods a role alone.
+func kubeflowPosition(r *reading) Position {
+	kind, replica := "pod without a controller", r.pod.Labels[kubeflowRole]
+	if owner := metav1.GetControllerOf(r.pod); owner != nil {
 		kind = owner.Kind
 	}
-	replica := kubeflowReplica(pod)
+	if of, has := r.pod.Labels[kubeflowType]; has {
+		replica = strings.ToLower(of)
+	}
 	first, known := kubeflowFirst[kind][replica]
 	if !known {
-		return Position{}, refuse(ReasonWorkloadUnknown, "replica type %q of a %s has no rank: take the label off this replica, or use one of %s",
+		r.refuse(ReasonWorkloadUnknown, "replica type %q of a %s has no rank: take the label off this replica, or use one of %s",
 			replica, kind, strings.Join(slices.Sorted(maps.Keys(kubeflowFirst)), ", "))
 	}
-	index, err := parseIndex("label "+kubeflowIndex, pod.Labels[kubeflowIndex])
-	if kind == "PyTorchJob" && replica == "worker" && !ranksFromMaster(pod) {
+	if kind == "PyTorchJob" && replica == "worker" && !ranksFromMaster(r.pod) {
 		first = 0
 	}
-	return Position{Member: first + index}, err
+	return Position{Member: first + r.label(kubeflowIndex)}
 }
 
 // ranksFromMaster says whether the PyTorchJob has a master: only then does the training operator write RANK, and only then
@@ -204,52 +215,12 @@ func ranksFromMaster(pod *corev1.Pod) bool {
 	})
 }
 
-func rayPosition(pod *corev1.Pod) (Position, error) {
-	for _, key := range []string{rayReplica, rayHost} {
-		if _, has := pod.Labels[key]; !has {
-			return Position{}, refuse(ReasonIndexUnknown,
-				"the pod has no label %s: KubeRay sets it for workers with numOfHosts above 1 under its feature gate RayMultiHostIndexing; label no head", key)
-		}
-	}
-	group, err := parseIndex("label "+rayReplica, pod.Labels[rayReplica])
-	if err != nil {
-		return Position{}, err
-	}
-	member, err := parseIndex("label "+rayHost, pod.Labels[rayHost])
-	return grouped(group, member), err
+func rayPosition(r *reading) Position {
+	const missing = "the pod has no label %s: KubeRay sets it for workers with numOfHosts above 1 under its feature gate RayMultiHostIndexing; label no head"
+	group := r.required(rayReplica, missing)
+	return grouped(group, r.required(rayHost, missing))
 }
 
-func authorPosition(pod *corev1.Pod) (Position, error) {
-	index, has := pod.Labels[LabelIndex]
-	if !has {
-		return Position{}, refuse(ReasonIndexUnknown, "the pod has no controller: set the label %s to its index", LabelIndex)
-	}
-	member, err := parseIndex("label "+LabelIndex, index)
-	return Position{Member: member}, err
-}
-
-// ordinalsOf returns the numbers that follow a set's name in a pod's name.
-func ordinalsOf(pod *corev1.Pod, set string) ([]int32, error) {
-	rest, isOurs := strings.CutPrefix(pod.Name, set+"-")
-	if !isOurs {
-		return nil, refuse(ReasonIndexUnknown, "name %q: it does not begin with %s-, and names of generateName are not known yet", pod.Name, set)
-	}
-	var ordinals []int32
-	for part := range strings.SplitSeq(rest, "-") {
-		ordinal, err := parseIndex("ordinal of name "+pod.Name, part)
-		if err != nil {
-			return nil, err
-		}
-		ordinals = append(ordinals, ordinal)
-	}
-	return ordinals, nil
-}
-
-// parseIndex reads a number as the workloads write it: decimal, without sign or leading zero.
-func parseIndex(what, text string) (int32, error) {
-	number, err := strconv.ParseInt(text, 10, 32)
-	if err != nil || number < 0 || number > maxIndex || strconv.FormatInt(number, 10) != text {
-		return 0, refuse(ReasonIndexUnknown, "%s is %q and not a number from 0 to %d", what, text, maxIndex)
-	}
-	return int32(number), nil
+func authorPosition(r *reading) Position {
+	return Position{Member: r.required(LabelIndex, "the pod has no controller: set the label %s to its index")}
 }

@@ -136,11 +136,7 @@ func (c choice) count(devices []v1alpha1.Device) int {
 	}
 	chips := map[v1alpha1.DeviceID]bool{}
 	for i := range devices {
-		chip := devices[i].ID
-		if part := devices[i].Partition; part != nil {
-			chip = part.Parent
-		}
-		chips[chip] = true
+		chips[devices[i].Whole()] = true
 	}
 	return len(chips)
 }

@@ -120,11 +120,7 @@ func (h *hostWires) pair(a, b v1alpha1.DeviceID) *v1alpha1.LinkPair {
 
 // pcie is the host's PCIe between two devices, as fast as the slower of their own links.
 func (h *hostWires) pcie(a, b *v1alpha1.Device) Link {
-	numaA, numaB := a.NUMANode, b.NUMANode
-	if only := h.status.Host.OnlyNUMANode(); only != nil {
-		numaA, numaB = only, only
-	}
-	return pcie(v1alpha1.RelationOf(a.PCI, b.PCI, numaA, numaB), min(a.PCI.LinkMBps(), b.PCI.LinkMBps()))
+	return pcie(h.status.Host.RelationOf(a.PCI, b.PCI, a.NUMANode, b.NUMANode), min(a.PCI.LinkMBps(), b.PCI.LinkMBps()))
 }
 
 // domainLink is what two members of a link domain send each other.

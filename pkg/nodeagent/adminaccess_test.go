@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
 const gpuUUID = "GPU-00000000-0000-0000-0000-000000000001"
@@ -60,20 +60,14 @@ func TestLooksTakeNoDevice(t *testing.T) {
 }
 
 func TestLooksOfAClaim(t *testing.T) {
-	result := func(device string, admin any) any {
-		r := map[string]any{"request": "r", "driver": "gpu.nvidia.com", "pool": "node", "device": device}
-		if admin != nil {
-			r["adminAccess"] = admin
-		}
-		return r
+	result := func(device string, admin bool) resourceapi.Result {
+		return resourceapi.Result{Request: "r", Driver: "gpu.nvidia.com", Pool: "node", Device: device, AdminAccess: admin}
 	}
-	claim := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"allocation": map[string]any{"devices": map[string]any{"results": []any{
-		result("held", nil), result("looked", true), result("both", true), result("both", false), result("again", nil), result("again", true), result("twice", true), result("twice", true),
-	}}}}}}
-	got, err := looksOf(claim)
-	if err != nil {
-		t.Fatal(err)
+	allocated := &resourceapi.Allocation{}
+	allocated.Devices.Results = []resourceapi.Result{
+		result("held", false), result("looked", true), result("both", true), result("both", false), result("again", false), result("again", true), result("twice", true), result("twice", true),
 	}
+	got := looksOf(allocated)
 	want := map[podresources.Name]bool{}
 	for device, looked := range map[string]bool{"held": false, "looked": true, "both": false, "again": false, "twice": true} {
 		want[draGrant("", "", device).Name] = looked

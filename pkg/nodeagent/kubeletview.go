@@ -2,18 +2,17 @@ package nodeagent
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
 // slicesInterval is the shortest time between two looks at ResourceSlices for a device that is in none.
@@ -111,23 +110,13 @@ func (v *kubeletView) readSlices(ctx context.Context, state podresources.State, 
 
 // sliceReader reads the ResourceSlices of a node.
 func sliceReader(c dynamic.Interface, node string) func(context.Context) (podresources.Published, error) {
-	selector := fields.OneTermEqualSelector("spec.nodeName", node).String()
 	return func(ctx context.Context) (podresources.Published, error) {
-		list, err := c.Resource(resourceSlices).List(ctx, metav1.ListOptions{FieldSelector: selector})
-		if err != nil {
-			return nil, fmt.Errorf("list ResourceSlices of Node %s: %w", node, err)
-		}
+		list, err := resourceapi.ListSlices(ctx, c, node, "")
 		published := podresources.Published{}
-		for i := range list.Items {
-			content, err := json.Marshal(list.Items[i].Object)
-			if err == nil {
-				err = published.Add(content)
-			}
-			if err != nil {
-				return nil, err
-			}
+		for i := range list {
+			published.Add(&list[i])
 		}
-		return published, nil
+		return published, err
 	}
 }
 

@@ -16,13 +16,10 @@ import (
 // What the agent reads and writes. It does so without the typed clients of client-go: with them, each node would hold the
 // types of every group of Kubernetes in memory, more than all of the agent.
 var (
-	nodes  = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
-	events = schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}
-	leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
-	// ResourceSlices and ResourceClaims are optional: a cluster may be without DRA, and the agent without the rights.
-	resourceClaims = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceclaims"}
-	resourceSlices = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceslices"}
-	inventories    = v1alpha1.GroupVersion.WithResource("acceleratorinventories")
+	nodes       = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
+	events      = schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}
+	leases      = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+	inventories = v1alpha1.GroupVersion.WithResource("acceleratorinventories")
 )
 
 // object is an object as JSON, or a part of one.

@@ -79,11 +79,7 @@ func renderInjection(b *strings.Builder, granted []v1alpha1.Device, node injecti
 			fmt.Fprintf(b, "    %-11s  refused: %v\n", mode, err)
 			continue
 		}
-		var given []string
-		for _, n := range answer.Devices {
-			given = append(given, n.HostPath)
-		}
-		fmt.Fprintf(b, "    %-11s  %s\n", mode, abridged(append(given, answer.CDIDevices...), " "))
+		fmt.Fprintf(b, "    %-11s  %s\n", mode, abridged(append(answer.Paths, answer.CDIDevices...), " "))
 		for _, name := range slices.Sorted(maps.Keys(answer.Environment)) {
 			fmt.Fprintf(b, "    %-11s  %s=%s\n", "", name, abridged(strings.Split(answer.Environment[name], ","), ","))
 		}

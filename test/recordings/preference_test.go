@@ -9,6 +9,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/nodeagent/preference"
 )
 
@@ -73,10 +74,20 @@ func TestPreferences(t *testing.T) {
 		for _, size := range p.sizes {
 			chosen := topology.Choose(free, nil, size)
 			fmt.Fprintf(&b, "  %d: %s\n", size, joined(chosen))
-			if slowest, ok := topology.Slowest(chosen); ok {
-				fmt.Fprintf(&b, "     %s\n", slowest)
+			if slowest, ok := slowestOf(&status, chosen); ok {
+				fmt.Fprintf(&b, "     %s between %s and %s\n", slowest.Link, chosen[slowest.A], chosen[slowest.B])
 			}
 		}
 	}
 	golden(t, filepath.Join("testdata", "preference.txt"), b.String())
+}
+
+// slowestOf is the slowest link between any two devices, as the mesh of a placement that is given them will say.
+func slowestOf(status *v1alpha1.AcceleratorInventoryStatus, chosen []v1alpha1.DeviceID) (mesh.Slowest, bool) {
+	var seats []mesh.Seat
+	var ranks []int32
+	for i, id := range chosen {
+		seats, ranks = append(seats, mesh.Seat{Node: "host", Device: id}), append(ranks, int32(i))
+	}
+	return mesh.NewWires(seats, mesh.Hosts{"host": {Inventory: status}}).Slowest([][]int32{ranks})
 }

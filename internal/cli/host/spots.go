@@ -35,7 +35,7 @@ func spotsOf(status *v1alpha1.AcceleratorInventoryStatus) []spot {
 		return s
 	}
 	var spots []spot
-	for _, parts := range grouped(len(status.Devices), func(i int) v1alpha1.DeviceID { return wholeOf(&status.Devices[i]) }) {
+	for _, parts := range grouped(len(status.Devices), func(i int) v1alpha1.DeviceID { return status.Devices[i].Whole() }) {
 		spots = append(spots, named(deviceSpot(status, parts)))
 	}
 	for i := range status.NICs {
@@ -49,19 +49,11 @@ func spotsOf(status *v1alpha1.AcceleratorInventoryStatus) []spot {
 	return spots
 }
 
-// wholeOf returns the id of the device that a partition is a part of, or the device's own.
-func wholeOf(d *v1alpha1.Device) v1alpha1.DeviceID {
-	if d.Partition != nil {
-		return d.Partition.Parent
-	}
-	return d.ID
-}
-
 // deviceSpot is the spot of a device whose partitions, or which itself, have these numbers in the inventory.
 func deviceSpot(status *v1alpha1.AcceleratorInventoryStatus, parts []int) spot {
 	first := &status.Devices[parts[0]]
 	s := spot{
-		noun: string(first.Family), id: string(wholeOf(first)), about: cmp.Or(first.Product, first.Architecture, first.Vendor),
+		noun: string(first.Family), id: string(first.Whole()), about: cmp.Or(first.Product, first.Architecture, first.Vendor),
 		numa: first.NUMANode,
 	}
 	for _, i := range parts {

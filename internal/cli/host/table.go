@@ -88,7 +88,7 @@ func nothingFound(backends []v1alpha1.BackendStatus) string {
 func printLinks(p *term.Page, status *v1alpha1.AcceleratorInventoryStatus) {
 	wholes := map[v1alpha1.DeviceID]v1alpha1.DeviceID{}
 	for i := range status.Devices {
-		wholes[status.Devices[i].ID] = wholeOf(&status.Devices[i])
+		wholes[status.Devices[i].ID] = status.Devices[i].Whole()
 	}
 	rows := term.Rows(status.Links.Domains, func(d *v1alpha1.LinkDomain) []any {
 		return []any{d.Kind, domainText(d), gbps(d.DeviceMBps), membersText(d.Members, wholes)}

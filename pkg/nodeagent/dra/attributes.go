@@ -5,50 +5,34 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/nodeagent/devicename"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
-// Attributes of a device that are in the driver's own domain: `device.attributes["rankwright.dev"].id` in a selector.
+// Attributes of a device that are in the driver's own domain: `device.attributes["rankwright.dev"].id` in a selector. The names of
+// the others are in the table of attributesOf.
 const (
-	attributeID           = "id"
-	attributeVendor       = "vendor"
-	attributeKind         = "kind"
-	attributeFamily       = "family"
-	attributeProduct      = "product"
-	attributeArchitecture = "architecture"
-	attributeUUID         = "uuid"
-	attributeProfile      = "profile"
-	attributeType         = "type"
-	attributeParent       = "parent"
-	attributeLinkDomain   = "linkDomain"
-	// attributeDriverVersion and attributeComputeCapability are versions, for isGreaterThan(semver("570.0.0")) and the like.
-	attributeDriverVersion     = "driverVersion"
-	attributeComputeCapability = "computeCapability"
-	capacityMemory             = "memory"
-)
-
-// Attributes that every driver names alike (deviceattribute/attribute.go of k8s.io/dynamic-resource-allocation).
-const (
-	attributePCIBusID = "resource.kubernetes.io/pciBusID"
-	attributePCIeRoot = "resource.kubernetes.io/pcieRoot"
-	attributeNUMANode = "resource.kubernetes.io/numaNode"
+	attributeID         = "id"
+	attributeLinkDomain = "linkDomain"
+	capacityMemory      = "memory"
 )
 
 // Selector returns the attribute by which a claim selects exactly this device; nil where the id is longer than an attribute can be.
 func Selector(id v1alpha1.DeviceID) *v1alpha1.ClaimAttribute {
 	text := string(id)
-	if len(text) > maxText {
+	if len(text) > resourceapi.MaxText {
 		return nil
 	}
 	return &v1alpha1.ClaimAttribute{Name: v1alpha1.DRADriver + "/" + attributeID, String: &text}
 }
 
 // sliced is a device as a ResourceSlice has it; island names its link domain, empty where it has none.
-func sliced(d *v1alpha1.Device, island string) Device {
-	return Device{Name: devicename.Of(d.ID), Attributes: attributesOf(d, island), Capacity: capacityOf(d)}
+func sliced(d *v1alpha1.Device, island string) resourceapi.Device {
+	return resourceapi.Device{Name: devicename.Of(d.ID), Attributes: attributesOf(d, island), Capacity: capacityOf(d)}
 }
 
 // pciBusID and pcieRoot are the forms of the standard attributes (deviceattribute/pci_linux.go of
@@ -59,46 +43,45 @@ var (
 )
 
 // attributesOf returns the known attributes of a device. A text longer than the API takes (64 bytes) is left out: cut short,
-// it would select devices that it does not mean.
-func attributesOf(d *v1alpha1.Device, island string) map[string]Attribute {
+// it would select devices that it does not mean. The domain resource.kubernetes.io has the attributes that every driver names
+// alike (deviceattribute/attribute.go of k8s.io/dynamic-resource-allocation).
+func attributesOf(d *v1alpha1.Device, island string) map[string]resourceapi.Attribute {
 	texts := map[string]string{
-		attributeID: string(d.ID), attributeVendor: d.Vendor, attributeKind: injection.Noun(d), attributeFamily: string(d.Family),
-		attributeProduct: d.Product, attributeArchitecture: d.Architecture, attributeUUID: d.UUID,
-		attributeType: injection.Noun(d), attributeLinkDomain: island,
+		attributeID: string(d.ID), "vendor": d.Vendor, "kind": injection.Noun(d), "family": string(d.Family), "type": injection.Noun(d),
+		"product": d.Product, "architecture": d.Architecture, "uuid": d.UUID, attributeLinkDomain: island,
 	}
-	if d.Partition != nil {
-		texts[attributeType] = strings.ToLower(d.Partition.Kind)
-		texts[attributeProfile], texts[attributeParent] = d.Partition.Profile, string(d.Partition.Parent)
+	if p := d.Partition; p != nil {
+		texts["type"], texts["profile"], texts["parent"] = strings.ToLower(p.Kind), p.Profile, string(p.Parent)
 	}
 	if d.PCI != nil && pciBusID.MatchString(d.PCI.Address) {
-		texts[attributePCIBusID] = d.PCI.Address
+		texts["resource.kubernetes.io/pciBusID"] = d.PCI.Address
 	}
 	if d.PCI != nil && pcieRoot.MatchString(d.PCI.Root) {
-		texts[attributePCIeRoot] = d.PCI.Root
+		texts["resource.kubernetes.io/pcieRoot"] = d.PCI.Root
 	}
-	attributes := map[string]Attribute{}
+	attributes := map[string]resourceapi.Attribute{}
 	for name, text := range texts {
-		if text != "" && len(text) <= maxText {
-			attributes[name] = Attribute{String: &text}
+		if text != "" && len(text) <= resourceapi.MaxText {
+			attributes[name] = resourceapi.Attribute{String: &text}
 		}
 	}
-	for name, text := range map[string]string{attributeDriverVersion: d.DriverVersion, attributeComputeCapability: d.ComputeCapability} {
-		if version := semantic(text); version != "" && len(version) <= maxText {
-			attributes[name] = Attribute{Version: &version}
+	// Versions are for isGreaterThan(semver("570.0.0")) and the like.
+	for name, text := range map[string]string{"driverVersion": d.DriverVersion, "computeCapability": d.ComputeCapability} {
+		if version := semantic(text); version != "" && len(version) <= resourceapi.MaxText {
+			attributes[name] = resourceapi.Attribute{Version: &version}
 		}
 	}
 	if d.NUMANode != nil && *d.NUMANode >= 0 {
-		node := int64(*d.NUMANode)
-		attributes[attributeNUMANode] = Attribute{Int: &node}
+		attributes["resource.kubernetes.io/numaNode"] = resourceapi.Attribute{Int: ptr.To(int64(*d.NUMANode))}
 	}
 	return attributes
 }
 
-func capacityOf(d *v1alpha1.Device) map[string]Capacity {
+func capacityOf(d *v1alpha1.Device) map[string]resourceapi.Capacity {
 	if d.Memory == nil || d.Memory.TotalMiB <= 0 {
 		return nil
 	}
-	return map[string]Capacity{
+	return map[string]resourceapi.Capacity{
 		capacityMemory: {Value: *resource.NewQuantity(d.Memory.TotalMiB<<20, resource.BinarySI)},
 	}
 }

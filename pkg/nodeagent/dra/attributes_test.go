@@ -8,24 +8,25 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/nodeagent/devicename"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
 func TestDeviceAsASliceHasIt(t *testing.T) {
-	text := func(s string) Attribute { return Attribute{String: &s} }
-	number := func(n int64) Attribute { return Attribute{Int: &n} }
-	version := func(s string) Attribute { return Attribute{Version: &s} }
+	text := func(s string) resourceapi.Attribute { return resourceapi.Attribute{String: &s} }
+	number := func(n int64) resourceapi.Attribute { return resourceapi.Attribute{Int: &n} }
+	version := func(s string) resourceapi.Attribute { return resourceapi.Attribute{Version: &s} }
 	node := int32(1)
 	tests := []struct {
 		name       string
 		device     v1alpha1.Device
-		attributes map[string]Attribute
+		attributes map[string]resourceapi.Attribute
 		memory     string
 	}{
 		{"all that is known", v1alpha1.Device{
 			ID: "amd-0000:0f:00.0", Vendor: "amd", Family: v1alpha1.FamilyGPU, Product: "AMD Instinct MI300X", Architecture: "gfx942", UUID: "GPU-0011223344556677",
 			DriverVersion: "6.14.05", ComputeCapability: "9.4", PCI: &v1alpha1.PCIDevice{Address: "0000:0f:00.0", Root: "pci0000:0c"}, NUMANode: &node,
 			Memory: &v1alpha1.DeviceMemory{TotalMiB: 196592},
-		}, map[string]Attribute{
+		}, map[string]resourceapi.Attribute{
 			"id": text("amd-0000:0f:00.0"), "vendor": text("amd"), "kind": text("gpu"), "type": text("gpu"), "linkDomain": text("XGMI/node-1/xgmi-1"),
 			"driverVersion": version("6.14.5"), "computeCapability": version("9.4.0"),
 			"family":  text("GPU"),
@@ -36,16 +37,16 @@ func TestDeviceAsASliceHasIt(t *testing.T) {
 		{
 			"nothing but the name",
 			v1alpha1.Device{ID: "google-accel0", Vendor: "google", Family: v1alpha1.FamilyTPU},
-			map[string]Attribute{"id": text("google-accel0"), "vendor": text("google"), "kind": text("tpu"), "type": text("tpu"), "family": text("TPU")},
+			map[string]resourceapi.Attribute{"id": text("google-accel0"), "vendor": text("google"), "kind": text("tpu"), "type": text("tpu"), "family": text("TPU")},
 			"",
 		},
 		{"texts that are too long, an address that is not the standard's, a root that is none", v1alpha1.Device{
 			ID: v1alpha1.DeviceID("x-" + strings.Repeat("y", 63)), Vendor: "x", Family: v1alpha1.FamilyNPU, Product: strings.Repeat("é", 33), UUID: strings.Repeat("u", 65),
 			PCI: &v1alpha1.PCIDevice{Address: "10000:0f:00.0", Root: "LNXSYSTM:00"}, Memory: &v1alpha1.DeviceMemory{},
-		}, map[string]Attribute{"vendor": text("x"), "kind": text("npu"), "type": text("npu"), "family": text("NPU")}, ""},
+		}, map[string]resourceapi.Attribute{"vendor": text("x"), "kind": text("npu"), "type": text("npu"), "family": text("NPU")}, ""},
 		{"a partition", v1alpha1.Device{
 			ID: "nvidia-gpu0-mig7", Vendor: "nvidia", Family: v1alpha1.FamilyGPU, Partition: &v1alpha1.DevicePartition{Kind: "MIG", Parent: "nvidia-gpu0", Profile: "1g.10gb"},
-		}, map[string]Attribute{
+		}, map[string]resourceapi.Attribute{
 			"id": text("nvidia-gpu0-mig7"), "vendor": text("nvidia"), "kind": text("gpu"), "family": text("GPU"), "profile": text("1g.10gb"),
 			"type": text("mig"), "parent": text("nvidia-gpu0"),
 		}, ""},

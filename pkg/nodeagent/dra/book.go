@@ -3,9 +3,9 @@ package dra
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
 // book has the claims that are prepared, by their UIDs. It is the last to notice that a device is given out twice; the
@@ -29,7 +29,7 @@ type recorded struct {
 }
 
 // recordOf makes the book's record of a claim.
-func recordOf(claim *resourceClaim, a allotment) record {
+func recordOf(claim *resourceapi.Claim, a allotment) record {
 	r := record{Namespace: claim.Namespace, Name: claim.Name}
 	for i := range a.devices {
 		r.Devices = append(r.Devices, recorded{a.devices[i].ID, a.results[i].Device, a.results[i].AdminAccess})
@@ -93,6 +93,6 @@ func (b book) devices() []string {
 			names = append(names, d.Name)
 		}
 	}
-	slices.SortFunc(names, strings.Compare)
+	slices.Sort(names)
 	return slices.Compact(names)
 }

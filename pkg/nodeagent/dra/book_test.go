@@ -7,6 +7,7 @@ import (
 	dra "k8s.io/kubelet/pkg/apis/dra/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
 // A device that is prepared for one claim is not for another, but for an administrator's look, until the first is done with:
@@ -14,7 +15,7 @@ import (
 func TestNoDeviceIsPreparedTwice(t *testing.T) {
 	first := claimOf(resultFor("a", 1))
 	h, _ := newHandler(t, wantedOf(statusOf(gpu(1), gpu(2))))
-	h.publisher.client = claimsAt(t, first)
+	h.options.Client = claimsAt(t, first)
 	folder := t.TempDir()
 	h.checkpoint = openedIn(t, folder)
 	if _, err := h.prepare(t.Context(), first); err != nil {
@@ -51,17 +52,17 @@ func TestClaimThatIsGoneMakesWay(t *testing.T) {
 	tests := []struct {
 		name   string
 		status *v1alpha1.AcceleratorInventoryStatus
-		there  []*resourceClaim
+		there  []*resourceapi.Claim
 		same   bool // the agent did not end meanwhile
 		way    bool
 	}{
 		{"it is gone, and the kubelet will say that it is done with it", well, nil, true, false},
-		{"it is there", well, []*resourceClaim{claimOf(resultFor("a", 1))}, false, false},
+		{"it is there", well, []*resourceapi.Claim{claimOf(resultFor("a", 1))}, false, false},
 		{"it is gone", well, nil, false, true},
 		{"it is gone and its pod runs", running, nil, false, false},
-		{"another of its name", well, []*resourceClaim{renewed}, false, true},
-		{"it has another device", well, []*resourceClaim{elsewhere}, false, true},
-		{"it is not allocated", well, []*resourceClaim{unallocated}, false, true},
+		{"another of its name", well, []*resourceapi.Claim{renewed}, false, true},
+		{"it has another device", well, []*resourceapi.Claim{elsewhere}, false, true},
+		{"it is not allocated", well, []*resourceapi.Claim{unallocated}, false, true},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -71,12 +72,12 @@ func TestClaimThatIsGoneMakesWay(t *testing.T) {
 				t.Fatal(err)
 			}
 			next, _ := newHandler(t, wantedOf(tc.status))
-			next.checkpoint, next.publisher.client = h.checkpoint, claimsAt(t, tc.there...)
+			next.checkpoint, next.options.Client = h.checkpoint, claimsAt(t, tc.there...)
 			if !tc.same {
 				next.checkpoint = openedIn(t, folder)
 			}
 			after := called("after", claimOf(resultFor("a", 1)))
-			after.Status.ReservedFor = []consumer{{Resource: "pods", Name: "after"}}
+			after.Status.ReservedFor = []resourceapi.Consumer{{Resource: "pods", Name: "after"}}
 			_, err := next.prepare(t.Context(), after)
 			if (err == nil) != tc.way {
 				t.Errorf("it makes way: %t (%v), want %t", err == nil, err, tc.way)

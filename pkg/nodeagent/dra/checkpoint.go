@@ -8,7 +8,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"reflect"
+
+	"github.com/rankwright/rankwright/pkg/nodeagent/disk"
 )
 
 // checkpointName is the name of the file with the book, in the driver's own folder.
@@ -21,8 +22,7 @@ const checkpointVersion = 1
 // killed at whatever moment leaves either the old book or the new one.
 type checkpoint struct {
 	path string
-	disk disk
-	log  *slog.Logger
+	disk disk.Disk
 	book book
 	// inherited are the claims, by their UIDs, that the kubelet has not asked this agent about: they are the agent's before.
 	inherited map[string]bool
@@ -36,8 +36,8 @@ type written struct {
 
 // openCheckpoint reads the book of the agent before. A file that is none is set aside: what pods hold is then known from the
 // kubelet alone, as it is where there never was a book.
-func openCheckpoint(folder string, d disk, log *slog.Logger) (*checkpoint, error) {
-	c := &checkpoint{path: filepath.Join(folder, checkpointName), disk: d, log: log, book: book{}, inherited: map[string]bool{}}
+func openCheckpoint(folder string, d disk.Disk, log *slog.Logger) (*checkpoint, error) {
+	c := &checkpoint{path: filepath.Join(folder, checkpointName), disk: d, book: book{}, inherited: map[string]bool{}}
 	content, err := os.ReadFile(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
@@ -53,7 +53,7 @@ func openCheckpoint(folder string, d disk, log *slog.Logger) (*checkpoint, error
 	if err != nil {
 		aside := c.path + ".unreadable"
 		log.Warn("the record of prepared claims cannot be read and is set aside", "file", c.path, "aside", aside, "error", err)
-		return c, d.rename(c.path, aside)
+		return c, d.Rename(c.path, aside)
 	}
 	for uid, r := range read.Claims {
 		c.book[uid], c.inherited[uid] = r, true
@@ -63,29 +63,13 @@ func openCheckpoint(folder string, d disk, log *slog.Logger) (*checkpoint, error
 
 // keep puts a new book on the node. Where that fails, the old book stays in force.
 func (c *checkpoint) keep(next book) error {
-	if reflect.DeepEqual(next, c.book) {
-		return nil
-	}
 	content, err := json.Marshal(written{Version: checkpointVersion, Claims: next})
 	if err == nil {
-		err = replace(c.disk, c.path, append(content, '\n'))
+		_, err = disk.Replace(c.disk, c.path, append(content, '\n'), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("record of prepared claims %s: %w", c.path, err)
 	}
 	c.book = next
 	return nil
-}
-
-// replace puts the content in the place of the file at once and for good: the name is on the disk as well.
-func replace(d disk, path string, content []byte) error {
-	unfinished := path + ".unfinished"
-	err := d.write(unfinished, content)
-	if err == nil {
-		err = d.rename(unfinished, path)
-	}
-	if err == nil {
-		err = d.sync(filepath.Dir(path))
-	}
-	return err
 }

@@ -2,11 +2,14 @@ package dra
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rankwright/rankwright/pkg/nodeagent/disk"
 )
 
 func TestBookIsThereForTheNextAgent(t *testing.T) {
@@ -42,11 +45,11 @@ func TestUnreadableBookIsSetAside(t *testing.T) {
 }
 
 // fullDisk takes nothing.
-type fullDisk struct{ nodeDisk }
+type fullDisk struct{ disk.Node }
 
 var errFull = errors.New("no space left on device")
 
-func (fullDisk) write(string, []byte) error { return errFull }
+func (fullDisk) Write(string, []byte, fs.FileMode) error { return errFull }
 
 // A claim that cannot be noted is not prepared: the kubelet asks again.
 func TestNoClaimIsPreparedWithoutARecord(t *testing.T) {

@@ -5,6 +5,7 @@ package dra
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -17,7 +18,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	dra "k8s.io/kubelet/pkg/apis/dra/v1"
 
+	"github.com/rankwright/rankwright/pkg/nodeagent/disk"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
 // Environment of a child process that prepares claims and kills itself at an operation on the disk.
@@ -47,7 +50,7 @@ func TestMain(m *testing.M) {
 
 // deadlyDisk kills the process without warning at its n-th operation.
 type deadlyDisk struct {
-	nodeDisk
+	disk.Node
 
 	left   int
 	moment string
@@ -73,21 +76,21 @@ func die() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} }
 
 func nothing() error { return nil }
 
-func (d *deadlyDisk) write(path string, content []byte) error {
-	return d.do(func() error { return d.nodeDisk.write(path, content) },
-		func() error { return os.WriteFile(path, content[:len(content)/2], 0o600) })
+func (d *deadlyDisk) Write(path string, content []byte, mode fs.FileMode) error {
+	return d.do(func() error { return d.Node.Write(path, content, mode) },
+		func() error { return os.WriteFile(path, content[:len(content)/2], mode) })
 }
 
-func (d *deadlyDisk) rename(from, to string) error {
-	return d.do(func() error { return d.nodeDisk.rename(from, to) }, nothing)
+func (d *deadlyDisk) Rename(from, to string) error {
+	return d.do(func() error { return d.Node.Rename(from, to) }, nothing)
 }
 
-func (d *deadlyDisk) sync(folder string) error {
-	return d.do(func() error { return d.nodeDisk.sync(folder) }, nothing)
+func (d *deadlyDisk) Sync(folder string) error {
+	return d.do(func() error { return d.Node.Sync(folder) }, nothing)
 }
 
 // handlerIn is an agent's that works in a folder.
-func handlerIn(folder string, d disk) (*handler, error) {
+func handlerIn(folder string, d disk.Disk) (*handler, error) {
 	c, err := openCheckpoint(folder, d, slog.New(slog.DiscardHandler))
 	w := wantedOf(statusOf(gpu(1), gpu(2), gpu(3)))
 	return &handler{
@@ -99,7 +102,7 @@ func handlerIn(folder string, d disk) (*handler, error) {
 // step is a call of the kubelet.
 type step struct {
 	prepares bool
-	claim    *resourceClaim
+	claim    *resourceapi.Claim
 }
 
 // steps are a node's life in short: two claims come, one goes, a third takes its device.
@@ -187,7 +190,7 @@ func TestPreparedClaimsSurviveADeathAtAnyMoment(t *testing.T) {
 			}
 			deaths++
 			where := fmt.Sprintf("%s operation %d, after %d answers", moment, operation, done)
-			h, err := handlerIn(folder, nodeDisk{})
+			h, err := handlerIn(folder, disk.Node{})
 			if err != nil {
 				t.Fatalf("%s: %v", where, err)
 			}

@@ -92,13 +92,6 @@ func (d *Driver) Account() serving.Account {
 	return account
 }
 
-// offeredNow are the devices of the ResourceSlices.
-func (d *Driver) offeredNow() []Device {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.offer.devices
-}
-
 // done notes that the kubelet had a claim prepared or unprepared.
 func (d *Driver) done(operation, namespace, name string, err error) {
 	d.metrics.done(operation, err)

@@ -9,10 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/fake"
+
+	"github.com/rankwright/rankwright/pkg/nodeagent/disk"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
 // claimsAt is an API server that has these claims.
-func claimsAt(t *testing.T, claims ...*resourceClaim) dynamic.Interface {
+func claimsAt(t *testing.T, claims ...*resourceapi.Claim) dynamic.Interface {
 	t.Helper()
 	var objects []runtime.Object
 	for _, c := range claims {
@@ -21,7 +24,7 @@ func claimsAt(t *testing.T, claims ...*resourceClaim) dynamic.Interface {
 			t.Fatal(err)
 		}
 		object := &unstructured.Unstructured{Object: content}
-		object.SetAPIVersion(resourceClaims.GroupVersion().String())
+		object.SetAPIVersion(resourceapi.Claims.GroupVersion().String())
 		object.SetKind("ResourceClaim")
 		objects = append(objects, object)
 	}
@@ -31,7 +34,7 @@ func claimsAt(t *testing.T, claims ...*resourceClaim) dynamic.Interface {
 // openedIn is the checkpoint of a folder.
 func openedIn(t *testing.T, folder string) *checkpoint {
 	t.Helper()
-	c, err := openCheckpoint(folder, nodeDisk{}, slog.New(slog.DiscardHandler))
+	c, err := openCheckpoint(folder, disk.Node{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +42,7 @@ func openedIn(t *testing.T, folder string) *checkpoint {
 }
 
 // called gives a claim another name, and the UID that goes with it.
-func called(name string, c *resourceClaim) *resourceClaim {
+func called(name string, c *resourceapi.Claim) *resourceapi.Claim {
 	c.Name, c.UID = name, types.UID("uid-of-"+name)
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/nodeagent/devicename"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
@@ -60,17 +61,17 @@ func wantedOf(status *v1alpha1.AcceleratorInventoryStatus, cordoned ...v1alpha1.
 }
 
 // claimOf is a claim of pod `worker` with devices for a request each.
-func claimOf(results ...result) *resourceClaim {
-	c := &resourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "models", Name: "llama", UID: "uid-1"}}
-	c.Status.Allocation = &allocation{}
+func claimOf(results ...resourceapi.Result) *resourceapi.Claim {
+	c := &resourceapi.Claim{ObjectMeta: metav1.ObjectMeta{Namespace: "models", Name: "llama", UID: "uid-1"}}
+	c.Status.Allocation = &resourceapi.Allocation{}
 	c.Status.Allocation.Devices.Results = results
-	c.Status.ReservedFor = []consumer{{Resource: "pods", Name: "worker"}}
+	c.Status.ReservedFor = []resourceapi.Consumer{{Resource: "pods", Name: "worker"}}
 	return c
 }
 
 // resultFor gives a device to a request.
-func resultFor(request string, number int) result {
-	return result{Request: request, Driver: v1alpha1.DRADriver, Pool: testNode, Device: gpuName(number)}
+func resultFor(request string, number int) resourceapi.Result {
+	return resourceapi.Result{Request: request, Driver: v1alpha1.DRADriver, Pool: testNode, Device: gpuName(number)}
 }
 
 // settled is what is to be offered, and stays.

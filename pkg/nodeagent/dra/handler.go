@@ -11,6 +11,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/nodeagent/devicename"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
@@ -18,8 +19,7 @@ import (
 type handler struct {
 	dra.UnimplementedDRAPluginServer
 
-	options   *Options
-	publisher *publisher
+	options *Options
 	// wanted is what is to be offered now; it has no status before anything was detected.
 	wanted *await.Value[serving.Wanted]
 	// done is told how each operation on a claim went.
@@ -42,7 +42,7 @@ func (h *handler) devices() []string {
 func (h *handler) NodePrepareResources(ctx context.Context, request *dra.NodePrepareResourcesRequest) (*dra.NodePrepareResourcesResponse, error) {
 	answer := &dra.NodePrepareResourcesResponse{Claims: map[string]*dra.NodePrepareResourceResponse{}}
 	for _, asked := range request.GetClaims() {
-		claim, err := h.publisher.readClaim(ctx, asked.GetNamespace(), asked.GetName(), asked.GetUid())
+		claim, err := h.read(ctx, asked)
 		var devices []*dra.Device
 		if err == nil {
 			devices, err = h.prepare(ctx, claim)
@@ -53,8 +53,25 @@ func (h *handler) NodePrepareResources(ctx context.Context, request *dra.NodePre
 	return answer, nil
 }
 
+// read returns an allocated claim.
+func (h *handler) read(ctx context.Context, asked *dra.Claim) (*resourceapi.Claim, error) {
+	claim, err := resourceapi.FindClaim(ctx, h.options.Client, asked.GetNamespace(), asked.GetName())
+	switch {
+	case err != nil:
+		return nil, err
+	case claim == nil:
+		return nil, fmt.Errorf("claim %s/%s: does not exist any more: delete the pod, so that it gets another", asked.GetNamespace(), asked.GetName())
+	case string(claim.UID) != asked.GetUid():
+		return nil, fmt.Errorf("claim %s/%s: its UID is %s and the kubelet means %s, which is gone: delete the pod, so that it uses the new one",
+			claim.Namespace, claim.Name, claim.UID, asked.GetUid())
+	case claim.Status.Allocation == nil:
+		return nil, fmt.Errorf("claim %s/%s: is not allocated: let a scheduler with DRA place its pod", claim.Namespace, claim.Name)
+	}
+	return claim, nil
+}
+
 // prepare notes a claim before anything of it is there, so that an agent that ends at this moment leaves nothing unknown.
-func (h *handler) prepare(ctx context.Context, claim *resourceClaim) ([]*dra.Device, error) {
+func (h *handler) prepare(ctx context.Context, claim *resourceapi.Claim) ([]*dra.Device, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	wanted, _ := h.wanted.Get()
@@ -88,13 +105,13 @@ func (h *handler) prepare(ctx context.Context, claim *resourceClaim) ([]*dra.Dev
 // makeWay says which device of a claim another one has. One of the agent before that is gone, or no longer allocated, has none:
 // its kubelet will not say that it is done with it. Of one that this agent prepared, the kubelet will: its containers may run for
 // a moment longer than the API server knows of it.
-func (h *handler) makeWay(ctx context.Context, claim *resourceClaim, wanted record, status *v1alpha1.AcceleratorInventoryStatus) error {
+func (h *handler) makeWay(ctx context.Context, claim *resourceapi.Claim, wanted record, status *v1alpha1.AcceleratorInventoryStatus) error {
 	for {
 		c := h.checkpoint.book.conflict(string(claim.UID), wanted)
 		if c == nil {
 			return nil
 		}
-		if !h.checkpoint.inherited[c.uid] || anotherHolds(claim, status, c.device) || h.allocated(ctx, c) {
+		if !h.checkpoint.inherited[c.uid] || holds(claim, status, c.device, false) || h.allocated(ctx, c) {
 			return fmt.Errorf("claim %s/%s: device %s is prepared for claim %s/%s: delete one of the two; if that one is gone for long, restart the node agent",
 				claim.Namespace, claim.Name, c.device, c.other.Namespace, c.other.Name)
 		}
@@ -106,12 +123,12 @@ func (h *handler) makeWay(ctx context.Context, claim *resourceClaim, wanted reco
 
 // allocated says whether the other claim of a conflict has the device, as far as is known.
 func (h *handler) allocated(ctx context.Context, c *conflict) bool {
-	other, err := h.publisher.findClaim(ctx, c.other.Namespace, c.other.Name)
+	other, err := resourceapi.FindClaim(ctx, h.options.Client, c.other.Namespace, c.other.Name)
 	if err != nil || other == nil {
 		return err != nil
 	}
 	return string(other.UID) == c.uid && other.Status.Allocation != nil &&
-		slices.ContainsFunc(other.Status.Allocation.Devices.Results, func(r result) bool {
+		slices.ContainsFunc(other.Status.Allocation.Devices.Results, func(r resourceapi.Result) bool {
 			return r.Driver == v1alpha1.DRADriver && r.Pool == h.options.Node && r.Device == devicename.Of(c.device)
 		})
 }

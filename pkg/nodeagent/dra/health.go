@@ -1,13 +1,13 @@
 package dra
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"google.golang.org/grpc"
 	health "k8s.io/kubelet/pkg/apis/dra-health/v1"
 	healthv1alpha1 "k8s.io/kubelet/pkg/apis/dra-health/v1alpha1"
-	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/await"
@@ -23,12 +23,8 @@ const healthInterval = 10 * time.Second
 type healthServer struct {
 	health.UnimplementedDRAResourceHealthServer
 
-	node  string
-	clock clock.Clock
-	// wanted is what is to be offered; it has no status before anything was detected.
-	wanted *await.Value[serving.Wanted]
-	// prepared are the devices of claims, by their names in ResourceSlices.
-	prepared func() []string
+	// handler knows what is to be offered, and the devices of claims.
+	handler *handler
 }
 
 // register offers the service in both versions: kubelets of 1.36 call v1alpha1, later ones v1 as well.
@@ -40,14 +36,15 @@ func (s *healthServer) register(server *grpc.Server) {
 // NodeWatchResources sends the health of all devices: at once, when anything changes, and again in time.
 func (s *healthServer) NodeWatchResources(_ *health.NodeWatchResourcesRequest, stream grpc.ServerStreamingServer[health.NodeWatchResourcesResponse]) error {
 	for {
-		wanted, changed := s.wanted.Get()
+		options := s.handler.options
+		wanted, changed := s.handler.wanted.Get()
 		if wanted.Status != nil {
-			list := healthOf(wanted, s.prepared(), s.node, s.clock.Now())
+			list := healthOf(wanted, s.handler.devices(), options.Node, options.Clock.Now())
 			if err := stream.Send(&health.NodeWatchResourcesResponse{Devices: list}); err != nil {
 				return err
 			}
 		}
-		if !await.Pause(stream.Context(), s.clock, healthInterval, changed) {
+		if !await.Pause(stream.Context(), options.Clock, healthInterval, changed) {
 			return stream.Context().Err()
 		}
 	}
@@ -84,16 +81,11 @@ var healthStates = map[v1alpha1.HealthState]health.HealthStatus{
 
 // healthMessage says for people why a device is as it is, and that it is cordoned; empty where all is well.
 func healthMessage(w serving.Wanted, d *v1alpha1.Device) string {
-	var parts []string
+	parts := []string{d.Health.Reason, d.Health.Message}
 	if d.Health.State == v1alpha1.Degraded {
-		parts = append(parts, string(d.Health.State))
+		parts = slices.Insert(parts, 0, string(d.Health.State))
 	}
-	for _, part := range []string{d.Health.Reason, d.Health.Message} {
-		if part != "" {
-			parts = append(parts, part)
-		}
-	}
-	message := strings.Join(parts, ": ")
+	message := strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
 	for _, o := range w.Obstacles(d) {
 		if o.Cause == serving.Cordoned {
 			message = strings.TrimPrefix(message+"; "+o.Text, "; ")

@@ -85,8 +85,8 @@ func TestHealthIsStreamed(t *testing.T) {
 	for version, open := range streams {
 		t.Run(version, func(t *testing.T) {
 			now := clocktesting.NewFakeClock(time.Unix(1000, 0))
-			d := New(Options{Node: testNode, Config: throughDRA, Clock: now})
-			s := &healthServer{node: testNode, clock: now, wanted: &d.wanted, prepared: func() []string { return nil }}
+			d := New(Options{Node: testNode, Config: throughDRA, Clock: now, Allocated: func() {}, Changed: func() {}})
+			s := &healthServer{handler: &handler{options: &d.options, wanted: &d.wanted, checkpoint: openedIn(t, t.TempDir())}}
 			listener, server := bufconn.Listen(1<<16), grpc.NewServer()
 			s.register(server)
 			go func() { _ = server.Serve(listener) }()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
 // islandsOf names the link domain of each device that has one: devices of one name reach each other by NVLink, XGMI, ICI or
@@ -45,7 +46,7 @@ func islandName(d *v1alpha1.LinkDomain, node string) string {
 			rest += "/" + f.CliqueID
 		}
 	}
-	if len(d.Kind)+1+len(rest) > maxText {
+	if len(d.Kind)+1+len(rest) > resourceapi.MaxText {
 		rest = words.Digest(rest, 24)
 	}
 	return d.Kind + "/" + rest

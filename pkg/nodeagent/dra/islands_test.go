@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
 func TestIslands(t *testing.T) {
@@ -56,7 +57,7 @@ func TestLongNamesOfIslands(t *testing.T) {
 	domain := v1alpha1.LinkDomain{Name: strings.Repeat("d", 96), Kind: strings.Repeat("k", 32)}
 	long := strings.Repeat("n", 253)
 	one, other := islandName(&domain, long), islandName(&domain, long[1:])
-	if len(one) > maxText || one == other || !strings.HasPrefix(one, domain.Kind+"/") {
+	if len(one) > resourceapi.MaxText || one == other || !strings.HasPrefix(one, domain.Kind+"/") {
 		t.Errorf("%q and %q", one, other)
 	}
 }

@@ -10,12 +10,8 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// What the driver reads and writes, without the typed clients of client-go.
-var (
-	nodes          = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
-	resourceSlices = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceslices"}
-	resourceClaims = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceclaims"}
-)
+// nodes are the owners of ResourceSlices.
+var nodes = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
 
 // sliceName returns the name of the ResourceSlice of a node and a number. It never changes, so that an agent takes over what
 // the agent before it wrote, and no two nodes share one.

@@ -2,13 +2,14 @@ package dra
 
 import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
 // offer is what a node offers by claims.
 type offer struct {
 	// devices are in the order of the inventory; those that new pods may not get have taints that say why.
-	devices []Device
+	devices []resourceapi.Device
 	// served are all devices that are given out by claims, whether or not new pods may get them.
 	served map[v1alpha1.DeviceID]bool
 	// withheld are the devices that another server gives out.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
@@ -66,8 +67,8 @@ func TestDeviceOfASlotIsTainted(t *testing.T) {
 	wanted := wantedOf(statusOf(gpu(1), gpu(2)))
 	wanted.Spec.Slots = []v1alpha1.Slot{{Device: gpuID(2), Resource: "rankwright.dev/slot-7f3a9c21-0"}}
 	got := offerOf(wanted, testNode).devices
-	want := [][]Taint{nil, {{Key: "rankwright.dev/slot-7f3a9c21-0", Effect: "NoSchedule"}}}
-	if diff := cmp.Diff(want, [][]Taint{got[0].Taints, got[1].Taints}); diff != "" {
+	want := [][]resourceapi.Taint{nil, {{Key: "rankwright.dev/slot-7f3a9c21-0", Effect: "NoSchedule"}}}
+	if diff := cmp.Diff(want, [][]resourceapi.Taint{got[0].Taints, got[1].Taints}); diff != "" {
 		t.Errorf("taints (-want +got):\n%s", diff)
 	}
 }

@@ -21,7 +21,7 @@ const (
 	DefaultRegistry = "/var/lib/kubelet/plugins_registry"
 )
 
-// Options say what a driver works on. Node, Client, Inject and Log have no default.
+// Options say what a driver works on. What is not said to have a default has none.
 type Options struct {
 	// Node is the Node's metadata.name.
 	Node   string
@@ -47,12 +47,6 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.Folder = filepath.Clean(cmp.Or(o.Folder, DefaultFolder))
 	o.Registry = filepath.Clean(cmp.Or(o.Registry, DefaultRegistry))
-	if o.Allocated == nil {
-		o.Allocated = func() {}
-	}
-	if o.Changed == nil {
-		o.Changed = func() {}
-	}
 	o.Clock = cmp.Or[clock.Clock](o.Clock, clock.RealClock{})
 	return o
 }

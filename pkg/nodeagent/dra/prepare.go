@@ -3,6 +3,7 @@ package dra
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,18 +12,19 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/nodeagent/devicename"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
 // allotment is what the scheduler allotted to a claim of this driver's devices.
 type allotment struct {
-	results []result
+	results []resourceapi.Result
 	// devices[i] is the device of results[i].
 	devices []v1alpha1.Device
 }
 
 // allotted looks the devices of a claim up in the inventory.
-func allotted(claim *resourceClaim, w serving.Wanted, node string, prepared book) (allotment, error) {
+func allotted(claim *resourceapi.Claim, w serving.Wanted, node string, prepared book) (allotment, error) {
 	a := allotment{}
 	for _, r := range claim.Status.Allocation.Devices.Results {
 		if r.Driver != v1alpha1.DRADriver {
@@ -37,7 +39,7 @@ func allotted(claim *resourceClaim, w serving.Wanted, node string, prepared book
 			return a, fmt.Errorf("claim %s/%s: device %s is not served by claims here: delete the pod and the claim, so that others are allocated; "+
 				"status.devices of AcceleratorInventory %s has the devices", claim.Namespace, claim.Name, r.Device, node)
 		}
-		has := prepared.has(string(claim.UID), r.Device) || holds(claim, w.Status, d.ID)
+		has := prepared.has(string(claim.UID), r.Device) || holds(claim, w.Status, d.ID, true)
 		if reason := refusal(r, w, d); reason != "" && !has {
 			return a, fmt.Errorf("claim %s/%s: device %s %s: delete the pod and the claim, so that it gets another device",
 				claim.Namespace, claim.Name, d.ID, reason)
@@ -49,7 +51,7 @@ func allotted(claim *resourceClaim, w serving.Wanted, node string, prepared book
 
 // refusal says why a claim may not get a device that it does not have yet; empty where it may. An administrator may look at
 // every device. A toleration gets what is cordoned or ill, and never what a pod holds whom no claim knows of.
-func refusal(r result, w serving.Wanted, d *v1alpha1.Device) string {
+func refusal(r resourceapi.Result, w serving.Wanted, d *v1alpha1.Device) string {
 	for _, o := range w.Obstacles(d) {
 		if !r.AdminAccess && (o.Cause == serving.Held || !tolerated(taintOf(o, w, d), r.Tolerations)) {
 			return o.Text
@@ -68,23 +70,16 @@ func deviceOf(status *v1alpha1.AcceleratorInventoryStatus, name string) *v1alpha
 	return nil
 }
 
-// holds says whether a pod that the claim is reserved for holds the device by a claim.
-func holds(claim *resourceClaim, status *v1alpha1.AcceleratorInventoryStatus, id v1alpha1.DeviceID) bool {
-	return slices.ContainsFunc(status.Allocations, func(a v1alpha1.Allocation) bool { return byClaim(a, id) && claim.isFor(a) })
-}
-
-// anotherHolds says whether a pod that the claim is not reserved for holds the device by a claim.
-func anotherHolds(claim *resourceClaim, status *v1alpha1.AcceleratorInventoryStatus, id v1alpha1.DeviceID) bool {
-	return slices.ContainsFunc(status.Allocations, func(a v1alpha1.Allocation) bool { return byClaim(a, id) && !claim.isFor(a) })
-}
-
-func byClaim(a v1alpha1.Allocation, id v1alpha1.DeviceID) bool {
-	return a.Device == id && a.Resource == v1alpha1.DRADriver
+// holds says whether a pod holds the device by a claim: one that this claim is reserved for, or where own is false any other.
+func holds(claim *resourceapi.Claim, status *v1alpha1.AcceleratorInventoryStatus, id v1alpha1.DeviceID, own bool) bool {
+	return slices.ContainsFunc(status.Allocations, func(a v1alpha1.Allocation) bool {
+		return a.Device == id && a.Resource == v1alpha1.DRADriver && isFor(claim, a) == own
+	})
 }
 
 // isFor says whether the claim is reserved for the pod of an allocation.
-func (c *resourceClaim) isFor(a v1alpha1.Allocation) bool {
-	return a.Namespace == c.Namespace && slices.ContainsFunc(c.Status.ReservedFor, func(r consumer) bool {
+func isFor(claim *resourceapi.Claim, a v1alpha1.Allocation) bool {
+	return a.Namespace == claim.Namespace && slices.ContainsFunc(claim.Status.ReservedFor, func(r resourceapi.Consumer) bool {
 		return r.APIGroup == "" && r.Resource == "pods" && r.Name == a.Pod
 	})
 }
@@ -93,7 +88,9 @@ func (c *resourceClaim) isFor(a v1alpha1.Allocation) bool {
 // for the claim as a whole: the driver is not told which container takes which request.
 func (a allotment) injected(inject serving.Inject, node []v1alpha1.Device) (names []string, environment map[string]string, err error) {
 	byID, environment := map[v1alpha1.DeviceID]string{}, map[string]string{}
-	for _, class := range a.classes() {
+	classes := a.classes()
+	for _, name := range slices.Sorted(maps.Keys(classes)) {
+		class := classes[name]
 		answer, err := inject(injection.CDI, class, node)
 		if err != nil {
 			return nil, nil, err
@@ -104,9 +101,7 @@ func (a allotment) injected(inject serving.Inject, node []v1alpha1.Device) (name
 		for i := range class {
 			byID[class[i].ID] = answer.CDIDevices[i]
 		}
-		for variable, value := range answer.Environment {
-			environment[variable] = value
-		}
+		maps.Copy(environment, answer.Environment)
 	}
 	for i := range a.devices {
 		names = append(names, byID[a.devices[i].ID])
@@ -114,20 +109,13 @@ func (a allotment) injected(inject serving.Inject, node []v1alpha1.Device) (name
 	return names, environment, nil
 }
 
-// classes are the devices by what is answered for together, each once, in order of their ids.
-func (a allotment) classes() [][]v1alpha1.Device {
+// classes are the devices that are answered for together, by their class and each once, in order of their ids.
+func (a allotment) classes() map[string][]v1alpha1.Device {
 	devices := slices.Clone(a.devices)
-	slices.SortFunc(devices, func(a, b v1alpha1.Device) int {
-		return cmp.Or(cmp.Compare(injection.Class(&a), injection.Class(&b)), cmp.Compare(a.ID, b.ID))
-	})
-	devices = slices.CompactFunc(devices, func(a, b v1alpha1.Device) bool { return a.ID == b.ID })
-	var classes [][]v1alpha1.Device
-	for i := range devices {
-		if last := len(classes) - 1; last >= 0 && injection.Class(&classes[last][0]) == injection.Class(&devices[i]) {
-			classes[last] = append(classes[last], devices[i])
-			continue
-		}
-		classes = append(classes, devices[i:i+1:i+1])
+	slices.SortFunc(devices, func(a, b v1alpha1.Device) int { return cmp.Compare(a.ID, b.ID) })
+	classes := map[string][]v1alpha1.Device{}
+	for _, d := range slices.CompactFunc(devices, func(a, b v1alpha1.Device) bool { return a.ID == b.ID }) {
+		classes[injection.Class(&d)] = append(classes[injection.Class(&d)], d)
 	}
 	return classes
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
@@ -33,16 +34,15 @@ func newHandler(t *testing.T, w serving.Wanted) (*handler, string) {
 	t.Helper()
 	folder := t.TempDir()
 	return &handler{
-		options:    &Options{Node: testNode, Inject: inject, CDIFolder: injection.Folder(folder)},
+		options:    &Options{Node: testNode, Client: claimsAt(t), Inject: inject, CDIFolder: injection.Folder(folder)},
 		wanted:     settled(w),
 		done:       func(string, string, string, error) {},
-		publisher:  &publisher{client: claimsAt(t), node: testNode},
 		checkpoint: openedIn(t, t.TempDir()),
 	}, folder
 }
 
 func TestPrepare(t *testing.T) {
-	foreign := result{Request: "nic", Driver: "dra.net", Pool: "elsewhere", Device: "eth0"}
+	foreign := resourceapi.Result{Request: "nic", Driver: "dra.net", Pool: "elsewhere", Device: "eth0"}
 	h, folder := newHandler(t, wantedOf(statusOf(gpu(1), gpu(2), gpu(3))))
 	claim := claimOf(resultFor("pair", 2), foreign, resultFor("one/large", 1))
 	for range 2 { // the kubelet asks again after a start of its own
@@ -91,7 +91,7 @@ func TestPrepareRefuses(t *testing.T) {
 	tests := []struct {
 		name   string
 		wanted serving.Wanted
-		claim  *resourceClaim
+		claim  *resourceapi.Claim
 		want   []string
 	}{
 		{"before the first detection", serving.Wanted{}, claimOf(resultFor("a", 1)), []string{"no device is known yet", "asks again"}},
@@ -129,9 +129,9 @@ func TestPrepareRefuses(t *testing.T) {
 }
 
 // tolerating is a claim that tolerates a taint; an empty key stands for all.
-func tolerating(key string) *resourceClaim {
+func tolerating(key string) *resourceapi.Claim {
 	r := resultFor("a", 1)
-	r.Tolerations = []toleration{{Key: key, Operator: "Exists"}}
+	r.Tolerations = []resourceapi.Toleration{{Key: key, Operator: "Exists"}}
 	return claimOf(r)
 }
 
@@ -142,7 +142,7 @@ func TestUnfitDeviceIsPrepared(t *testing.T) {
 	looking.AdminAccess = true
 	tests := map[string]struct {
 		wanted serving.Wanted
-		claim  *resourceClaim
+		claim  *resourceapi.Claim
 	}{
 		"its illness is tolerated":                        {wantedOf(statusOf(gpu(1, sick))), tolerating("rankwright.dev/unhealthy")},
 		"all is tolerated":                                {wantedOf(statusOf(gpu(1, sick)), gpuID(1)), tolerating("")},

@@ -9,13 +9,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
 // publisher keeps the ResourceSlices of a node.
@@ -27,7 +27,7 @@ type publisher struct {
 }
 
 // publish makes the ResourceSlices as they should be, and says what it changed.
-func (p *publisher) publish(ctx context.Context, devices []Device) (change, error) {
+func (p *publisher) publish(ctx context.Context, devices []resourceapi.Device) (change, error) {
 	there, err := p.read(ctx)
 	if err != nil {
 		return change{}, err
@@ -57,7 +57,7 @@ func (p *publisher) publish(ctx context.Context, devices []Device) (change, erro
 }
 
 // change makes the slices that are there those that are wanted.
-func (p *publisher) change(ctx context.Context, wanted, there []resourceSlice) (change, error) {
+func (p *publisher) change(ctx context.Context, wanted, there []resourceapi.Slice) (change, error) {
 	c := changeTo(wanted, there)
 	var errs []error
 	for i := range c.write {
@@ -70,22 +70,12 @@ func (p *publisher) change(ctx context.Context, wanted, there []resourceSlice) (
 }
 
 // read returns the driver's ResourceSlices of the node.
-func (p *publisher) read(ctx context.Context) ([]resourceSlice, error) {
-	selector := fields.Set{"spec.nodeName": p.node, "spec.driver": v1alpha1.DRADriver}
-	list, err := p.client.Resource(resourceSlices).List(ctx, metav1.ListOptions{FieldSelector: selector.String()})
+func (p *publisher) read(ctx context.Context) ([]resourceapi.Slice, error) {
+	there, err := resourceapi.ListSlices(ctx, p.client, p.node, v1alpha1.DRADriver)
 	if apierrors.IsNotFound(err) {
 		return nil, errors.New("the API server has no resource.k8s.io/v1: through: DRA needs Kubernetes 1.34 or newer, take through: DevicePlugin")
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list ResourceSlices of Node %s: %w", p.node, err)
-	}
-	there := make([]resourceSlice, len(list.Items))
-	for i := range list.Items {
-		if err := convert(&list.Items[i], &there[i]); err != nil {
-			return nil, err
-		}
-	}
-	return there, nil
+	return there, err
 }
 
 func (p *publisher) readNode(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
@@ -93,12 +83,11 @@ func (p *publisher) readNode(ctx context.Context) (*metav1.PartialObjectMetadata
 	if err != nil {
 		return nil, fmt.Errorf("read Node %s, which is to own its ResourceSlices: %w", p.node, err)
 	}
-	node := &metav1.PartialObjectMetadata{}
-	return node, convert(read, node)
+	return resourceapi.As[metav1.PartialObjectMetadata](read)
 }
 
 // write applies a slice, and learns from the answer where its taints do not last.
-func (p *publisher) write(ctx context.Context, slice *resourceSlice) error {
+func (p *publisher) write(ctx context.Context, slice *resourceapi.Slice) error {
 	written, err := p.apply(ctx, slice, metav1.PatchOptions{})
 	if err == nil && !sameTaints(slice, written) {
 		p.taints.saw(false, p.clock.Now())
@@ -107,68 +96,23 @@ func (p *publisher) write(ctx context.Context, slice *resourceSlice) error {
 }
 
 // apply returns the slice as the API server has it.
-func (p *publisher) apply(ctx context.Context, slice *resourceSlice, options metav1.PatchOptions) (*resourceSlice, error) {
+func (p *publisher) apply(ctx context.Context, slice *resourceapi.Slice, options metav1.PatchOptions) (*resourceapi.Slice, error) {
 	options.FieldManager, options.Force = v1alpha1.NodeAgentFieldManager, ptr.To(true)
 	content, err := json.Marshal(slice)
 	var answer *unstructured.Unstructured
 	if err == nil {
-		answer, err = p.client.Resource(resourceSlices).Patch(ctx, slice.Name, types.ApplyPatchType, content, options)
+		answer, err = p.client.Resource(resourceapi.Slices).Patch(ctx, slice.Name, types.ApplyPatchType, content, options)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("apply ResourceSlice %s: %w", slice.Name, err)
 	}
-	written := &resourceSlice{}
-	return written, convert(answer, written)
+	return resourceapi.As[resourceapi.Slice](answer)
 }
 
-func (p *publisher) remove(ctx context.Context, slice *resourceSlice) error {
-	err := p.client.Resource(resourceSlices).Delete(ctx, slice.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(slice.UID))})
+func (p *publisher) remove(ctx context.Context, slice *resourceapi.Slice) error {
+	err := p.client.Resource(resourceapi.Slices).Delete(ctx, slice.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(slice.UID))})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete ResourceSlice %s: %w", slice.Name, err)
-	}
-	return nil
-}
-
-// findClaim returns a claim, nil where there is none.
-func (p *publisher) findClaim(ctx context.Context, namespace, name string) (*resourceClaim, error) {
-	read, err := p.client.Resource(resourceClaims).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("claim %s/%s: %w", namespace, name, err)
-	}
-	claim := &resourceClaim{}
-	return claim, convert(read, claim)
-}
-
-// readClaim returns an allocated claim of a UID.
-func (p *publisher) readClaim(ctx context.Context, namespace, name, uid string) (*resourceClaim, error) {
-	claim, err := p.findClaim(ctx, namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	if claim == nil {
-		return nil, fmt.Errorf("claim %s/%s: does not exist any more: delete the pod, so that it gets another", namespace, name)
-	}
-	switch {
-	case string(claim.UID) != uid:
-		return nil, fmt.Errorf("claim %s/%s: its UID is %s and the kubelet means %s, which is gone: delete the pod, so that it uses the new one",
-			namespace, name, claim.UID, uid)
-	case claim.Status.Allocation == nil:
-		return nil, fmt.Errorf("claim %s/%s: is not allocated: let a scheduler with DRA place its pod", namespace, name)
-	}
-	return claim, nil
-}
-
-// convert reads an object into a typed value.
-func convert(from *unstructured.Unstructured, into any) error {
-	content, err := from.MarshalJSON()
-	if err == nil {
-		err = json.Unmarshal(content, into)
-	}
-	if err != nil {
-		return fmt.Errorf("read %s %s: %w", from.GetKind(), from.GetName(), err)
 	}
 	return nil
 }

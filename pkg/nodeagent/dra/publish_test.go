@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
 // sliceServer is an API server that has one ResourceSlice at most, and may drop the taints of what is written.
@@ -26,12 +28,12 @@ type sliceServer struct {
 	there        *unstructured.UnstructuredList
 	asks, writes int
 	// seen are the devices of every write.
-	seen [][]Device
+	seen [][]resourceapi.Device
 }
 
 func (s *sliceServer) client() dynamic.Interface {
 	s.there = &unstructured.UnstructuredList{Object: map[string]any{"kind": "ResourceSliceList", "apiVersion": "resource.k8s.io/v1"}}
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{resourceSlices: "ResourceSliceList"})
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{resourceapi.Slices: "ResourceSliceList"})
 	client.PrependReactor("get", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, &unstructured.Unstructured{Object: map[string]any{"kind": "Node", "apiVersion": "v1", "metadata": map[string]any{"name": testNode, "uid": "node-uid"}}}, nil
 	})
@@ -45,7 +47,7 @@ func (s *sliceServer) patch(action clienttesting.Action) (bool, runtime.Object, 
 	if !isPatch {
 		s.t.Fatalf("%T is no patch", action)
 	}
-	slice := resourceSlice{}
+	slice := resourceapi.Slice{}
 	if err := json.Unmarshal(patch.GetPatch(), &slice); err != nil {
 		s.t.Fatal(err)
 	}
@@ -69,15 +71,15 @@ func (s *sliceServer) patch(action clienttesting.Action) (bool, runtime.Object, 
 }
 
 // offered has a device without a taint, one of a slot, and one that is cordoned.
-func offered() []Device {
+func offered() []resourceapi.Device {
 	all := devices(3)
-	all[1].Taints = []Taint{{Key: "rankwright.dev/slot-7f3a9c21-0", Effect: "NoSchedule"}}
-	all[2].Taints = []Taint{{Key: "rankwright.dev/cordoned", Effect: "NoSchedule"}}
+	all[1].Taints = []resourceapi.Taint{{Key: "rankwright.dev/slot-7f3a9c21-0", Effect: "NoSchedule"}}
+	all[2].Taints = []resourceapi.Taint{{Key: "rankwright.dev/cordoned", Effect: "NoSchedule"}}
 	return all
 }
 
 // namesOf returns the devices' names, with a star behind the name of a device that has taints.
-func namesOf(devices []Device) []string {
+func namesOf(devices []resourceapi.Device) []string {
 	var names []string
 	for _, d := range devices {
 		name := d.Name

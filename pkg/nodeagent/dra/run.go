@@ -11,6 +11,7 @@ import (
 	dra "k8s.io/kubelet/pkg/apis/dra/v1"
 
 	"github.com/rankwright/rankwright/internal/await"
+	"github.com/rankwright/rankwright/pkg/nodeagent/disk"
 )
 
 const (
@@ -66,15 +67,14 @@ func (d *Driver) serve(ctx context.Context) error {
 	if err := os.MkdirAll(d.options.Folder, 0o750); err != nil {
 		return fmt.Errorf("folder of the driver's socket: %w", err)
 	}
-	checkpoint, err := openCheckpoint(d.options.Folder, nodeDisk{}, d.log)
+	checkpoint, err := openCheckpoint(d.options.Folder, disk.Node{}, d.log)
 	if err != nil {
 		return err
 	}
-	claims := &handler{options: &d.options, publisher: d.publisher, wanted: &d.wanted, done: d.done, checkpoint: checkpoint}
-	health := &healthServer{node: d.options.Node, clock: d.clock, wanted: &d.wanted, prepared: claims.devices}
+	claims := &handler{options: &d.options, wanted: &d.wanted, done: d.done, checkpoint: checkpoint}
 	offer := func(server *grpc.Server) {
 		dra.RegisterDRAPluginServer(server, claims)
-		health.register(server)
+		(&healthServer{handler: claims}).register(server)
 	}
 	return serveSockets(ctx, &d.options, offer, &connections{changed: d.connected}, d.registered)
 }
@@ -117,5 +117,8 @@ func (d *Driver) nextLook() time.Duration {
 func (d *Driver) publish(ctx context.Context) (change, error) {
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	return d.publisher.publish(ctx, d.offeredNow())
+	d.mu.Lock()
+	devices := d.offer.devices
+	d.mu.Unlock()
+	return d.publisher.publish(ctx, devices)
 }

@@ -7,12 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
 var node = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: testNode, UID: "node-uid"}}
 
-func devices(count int) []Device {
-	all := make([]Device, count)
+func devices(count int) []resourceapi.Device {
+	all := make([]resourceapi.Device, count)
 	for i := range all {
 		d := gpu(i)
 		all[i] = sliced(&d, "")
@@ -21,7 +23,7 @@ func devices(count int) []Device {
 }
 
 // at gives slices a generation.
-func at(generation int64, all []resourceSlice) []resourceSlice {
+func at(generation int64, all []resourceapi.Slice) []resourceapi.Slice {
 	for i := range all {
 		all[i].Spec.Pool.Generation = generation
 	}
@@ -47,15 +49,15 @@ func TestSlicesAreAsManyAsNeeded(t *testing.T) {
 // What is written again keeps the times of its taints, and times alone are no reason to write.
 func TestTaintsKeepTheirTimes(t *testing.T) {
 	added, since := metav1.Unix(1000, 0), metav1.Unix(2000, 0)
-	cordoned := func(at *metav1.Time) []Taint {
-		return []Taint{{Key: "rankwright.dev/cordoned", Effect: "NoSchedule", TimeAdded: at}}
+	cordoned := func(at *metav1.Time) []resourceapi.Taint {
+		return []resourceapi.Taint{{Key: "rankwright.dev/cordoned", Effect: "NoSchedule", TimeAdded: at}}
 	}
 	there, wanted := at(3, slicesOf(devices(2), node)), slicesOf(devices(2), node)
 	there[0].Spec.Devices[0].Taints, wanted[0].Spec.Devices[0].Taints = cordoned(&added), cordoned(nil)
 	if c := changeTo(wanted, there); !c.none() {
-		t.Errorf("%s, though times alone differ", c)
+		t.Errorf("%+v, though times alone differ", c)
 	}
-	wanted[0].Spec.Devices[1].Taints = []Taint{{Key: "rankwright.dev/unhealthy", Effect: "NoExecute", TimeAdded: &since}}
+	wanted[0].Spec.Devices[1].Taints = []resourceapi.Taint{{Key: "rankwright.dev/unhealthy", Effect: "NoExecute", TimeAdded: &since}}
 	written := changeTo(wanted, there).write[0].Spec.Devices
 	if got := written[0].Taints[0].TimeAdded; got == nil || !got.Equal(&added) {
 		t.Errorf("the cordon is from %v, want %v", got, added)
@@ -76,7 +78,7 @@ func TestChange(t *testing.T) {
 	mixed[1].Spec.Pool.Generation = 3
 	tests := []struct {
 		name          string
-		wanted, there []resourceSlice
+		wanted, there []resourceapi.Slice
 		write         int
 		generation    int64
 		remove        int
@@ -96,7 +98,7 @@ func TestChange(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			got := changeTo(tc.wanted, tc.there)
 			if len(got.write) != tc.write || len(got.remove) != tc.remove || got.none() != (tc.write == 0 && tc.remove == 0) {
-				t.Fatalf("%s, want %d and %d", got, tc.write, tc.remove)
+				t.Fatalf("%+v, want %d to write and %d to remove", got, tc.write, tc.remove)
 			}
 			for _, slice := range got.write {
 				if slice.Spec.Pool.Generation != tc.generation {

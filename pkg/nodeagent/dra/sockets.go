@@ -1,6 +1,7 @@
 package dra
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -41,45 +42,48 @@ func (r *registrar) GetInfo(context.Context, *registration.InfoRequest) (*regist
 
 // NotifyRegistrationStatus takes the kubelet's decision.
 func (r *registrar) NotifyRegistrationStatus(_ context.Context, status *registration.RegistrationStatus) (*registration.RegistrationStatusResponse, error) {
-	problem := status.GetError()
-	if !status.GetPluginRegistered() && problem == "" {
-		problem = "no reason given"
-	}
 	if status.GetPluginRegistered() {
-		problem = ""
+		r.told("")
+	} else {
+		r.told(cmp.Or(status.GetError(), "no reason given"))
 	}
-	r.told(problem)
 	return &registration.RegistrationStatusResponse{}, nil
 }
 
 // serveSockets answers at the driver's socket and at the registration's until the context ends or one of them fails. offer
 // registers what is answered at the driver's.
 func serveSockets(ctx context.Context, options *Options, offer func(*grpc.Server), connections *connections, told func(string)) error {
-	service, err := socket.Listen(filepath.Join(options.Folder, socketName))
-	if err != nil {
-		return err
-	}
-	defer service.Remove()
-	served := grpc.NewServer(grpc.StatsHandler(connections))
-	offer(served)
 	ended := make(chan error, 2)
-	go func() { ended <- served.Serve(service) }()
-	defer served.Stop()
-
-	// The kubelet is told only when there is somebody to call.
-	found, err := socket.Listen(filepath.Join(options.Registry, registrationName))
+	endpoint := filepath.Join(options.Folder, socketName)
+	service := grpc.NewServer(grpc.StatsHandler(connections))
+	offer(service)
+	stop, err := serveAt(endpoint, service, ended)
 	if err != nil {
 		return err
 	}
-	defer found.Remove()
+	defer stop()
+	// The kubelet is told only when there is somebody to call.
 	registering := grpc.NewServer()
-	registration.RegisterRegistrationServer(registering, &registrar{endpoint: service.Path, told: told})
-	go func() { ended <- registering.Serve(found) }()
-	defer registering.Stop()
+	registration.RegisterRegistrationServer(registering, &registrar{endpoint: endpoint, told: told})
+	stopRegistering, err := serveAt(filepath.Join(options.Registry, registrationName), registering, ended)
+	if err != nil {
+		return err
+	}
+	defer stopRegistering()
 	select {
 	case <-ctx.Done():
 		return nil
 	case err := <-ended:
 		return fmt.Errorf("a socket of the driver failed: %w", err)
 	}
+}
+
+// serveAt answers at a socket until it is stopped; ended is told when that is over.
+func serveAt(path string, server *grpc.Server, ended chan<- error) (stop func(), err error) {
+	listener, err := socket.Listen(path)
+	if err != nil {
+		return nil, err
+	}
+	go func() { ended <- server.Serve(listener) }()
+	return func() { server.Stop(); listener.Remove() }, nil
 }

@@ -1,11 +1,13 @@
 package dra
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
@@ -19,10 +21,9 @@ var taintKeys = map[serving.Cause]string{
 
 // taintOf says by a taint what keeps new pods from a device. An unhealthy device alone may have its pods evicted: a cordon
 // leaves them alone, and what is not observed is no reason to end them.
-func taintOf(o serving.Obstacle, w serving.Wanted, d *v1alpha1.Device) Taint {
-	t := Taint{Key: taintKeys[o.Cause], Effect: string(serving.NoSchedule)}
-	switch o.Cause {
-	case serving.Unhealthy, serving.Unknown:
+func taintOf(o serving.Obstacle, w serving.Wanted, d *v1alpha1.Device) resourceapi.Taint {
+	t := resourceapi.Taint{Key: taintKeys[o.Cause], Effect: string(serving.NoSchedule)}
+	if o.Cause == serving.Unhealthy || o.Cause == serving.Unknown {
 		t.TimeAdded = d.Health.Since
 		if len(validation.IsValidLabelValue(d.Health.Reason)) == 0 {
 			t.Value = d.Health.Reason
@@ -35,35 +36,30 @@ func taintOf(o serving.Obstacle, w serving.Wanted, d *v1alpha1.Device) Taint {
 }
 
 // taintsOf returns a device's taints: one for each obstacle, and one that keeps it for the claim of its slot's pod.
-func taintsOf(w serving.Wanted, d *v1alpha1.Device) []Taint {
-	var taints []Taint
+func taintsOf(w serving.Wanted, d *v1alpha1.Device) []resourceapi.Taint {
+	var taints []resourceapi.Taint
 	for _, o := range w.Obstacles(d) {
 		taints = append(taints, taintOf(o, w, d))
 	}
 	for _, slot := range w.Spec.Slots {
 		if slot.Device == d.ID {
-			taints = append(taints, Taint{Key: slot.Resource, Effect: string(serving.NoSchedule)})
+			taints = append(taints, resourceapi.Taint{Key: slot.Resource, Effect: string(serving.NoSchedule)})
 		}
 	}
 	return taints
 }
 
 // obstructed says whether a device is offered to nobody but those that tolerate what is wrong with it.
-func obstructed(d Device) bool {
-	return slices.ContainsFunc(d.Taints, func(t Taint) bool {
-		for _, key := range taintKeys {
-			if t.Key == key {
-				return true
-			}
-		}
-		return false
+func obstructed(d resourceapi.Device) bool {
+	return slices.ContainsFunc(d.Taints, func(t resourceapi.Taint) bool {
+		return slices.Contains(slices.Collect(maps.Values(taintKeys)), t.Key)
 	})
 }
 
 // withoutTaints returns what is offered where taints do not last: the devices that new pods may get, also those with a slot,
 // without their taints.
-func withoutTaints(devices []Device) []Device {
-	var plain []Device
+func withoutTaints(devices []resourceapi.Device) []resourceapi.Device {
+	var plain []resourceapi.Device
 	for _, d := range devices {
 		if !obstructed(d) {
 			d.Taints = nil
@@ -75,8 +71,8 @@ func withoutTaints(devices []Device) []Device {
 
 // tolerated says whether a request that has these tolerations gets a device in spite of a taint (resource.k8s.io/v1,
 // DeviceToleration).
-func tolerated(t Taint, tolerations []toleration) bool {
-	return slices.ContainsFunc(tolerations, func(o toleration) bool {
+func tolerated(t resourceapi.Taint, tolerations []resourceapi.Toleration) bool {
+	return slices.ContainsFunc(tolerations, func(o resourceapi.Toleration) bool {
 		if o.Key != "" && o.Key != t.Key || o.Effect != "" && o.Effect != t.Effect {
 			return false
 		}

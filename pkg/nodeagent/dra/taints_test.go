@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
@@ -24,22 +25,25 @@ func TestTaintsSayWhatIsWrong(t *testing.T) {
 	slots := wantedOf(statusOf(gpu(1)))
 	slots.Spec.Slots = []v1alpha1.Slot{{Device: gpuID(1), Resource: "rankwright.dev/slot-7f3a9c21-0"}}
 	const no, evict = "NoSchedule", "NoExecute"
+	taint := func(key, value, effect string, added *metav1.Time) resourceapi.Taint {
+		return resourceapi.Taint{Key: key, Value: value, Effect: effect, TimeAdded: added}
+	}
 	tests := []struct {
 		name   string
 		wanted serving.Wanted
 		config serving.Config
-		want   []Taint
+		want   []resourceapi.Taint
 	}{
 		{"well", wantedOf(statusOf(gpu(1))), throughDRA, nil},
-		{"ill", wantedOf(statusOf(gpu(1, ill))), throughDRA, []Taint{{"rankwright.dev/unhealthy", "ECC", no, &since}}},
-		{"ill, where pods are evicted", wantedOf(statusOf(gpu(1, ill))), evicting, []Taint{{"rankwright.dev/unhealthy", "ECC", evict, &since}}},
-		{"not seen, where pods are evicted", wantedOf(statusOf(gpu(1, unseen))), evicting, []Taint{{"rankwright.dev/unknown", "NoAnswer", no, &since}}},
+		{"ill", wantedOf(statusOf(gpu(1, ill))), throughDRA, []resourceapi.Taint{taint("rankwright.dev/unhealthy", "ECC", no, &since)}},
+		{"ill, where pods are evicted", wantedOf(statusOf(gpu(1, ill))), evicting, []resourceapi.Taint{taint("rankwright.dev/unhealthy", "ECC", evict, &since)}},
+		{"not seen, where pods are evicted", wantedOf(statusOf(gpu(1, unseen))), evicting, []resourceapi.Taint{taint("rankwright.dev/unknown", "NoAnswer", no, &since)}},
 		{
 			"cordoned and ill, where pods are evicted", wantedOf(statusOf(gpu(1, ill)), gpuID(1)), evicting,
-			[]Taint{{"rankwright.dev/cordoned", "", no, nil}, {"rankwright.dev/unhealthy", "ECC", evict, &since}},
+			[]resourceapi.Taint{taint("rankwright.dev/cordoned", "", no, nil), taint("rankwright.dev/unhealthy", "ECC", evict, &since)},
 		},
-		{"held", wantedOf(heldBy("old", "amd.com/gpu", statusOf(gpu(1)))), throughDRA, []Taint{{"rankwright.dev/held", "", no, nil}}},
-		{"in a slot", slots, throughDRA, []Taint{{"rankwright.dev/slot-7f3a9c21-0", "", no, nil}}},
+		{"held", wantedOf(heldBy("old", "amd.com/gpu", statusOf(gpu(1)))), throughDRA, []resourceapi.Taint{taint("rankwright.dev/held", "", no, nil)}},
+		{"in a slot", slots, throughDRA, []resourceapi.Taint{taint("rankwright.dev/slot-7f3a9c21-0", "", no, nil)}},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -56,21 +60,21 @@ func TestTaintsSayWhatIsWrong(t *testing.T) {
 }
 
 func TestTolerated(t *testing.T) {
-	taint := Taint{Key: "rankwright.dev/unhealthy", Value: "ECC", Effect: "NoSchedule"}
+	taint := resourceapi.Taint{Key: "rankwright.dev/unhealthy", Value: "ECC", Effect: "NoSchedule"}
 	tests := map[string]struct {
-		tolerations []toleration
+		tolerations []resourceapi.Toleration
 		want        bool
 	}{
 		"none":                {nil, false},
-		"every taint":         {[]toleration{{Operator: "Exists"}}, true},
-		"the key":             {[]toleration{{Key: taint.Key, Operator: "Exists"}}, true},
-		"the key's value":     {[]toleration{{Key: taint.Key, Value: "ECC"}}, true},
-		"another value":       {[]toleration{{Key: taint.Key, Operator: "Equal", Value: "XID"}}, false},
-		"another key":         {[]toleration{{Key: "rankwright.dev/cordoned", Operator: "Exists"}}, false},
-		"another effect":      {[]toleration{{Operator: "Exists", Effect: "NoExecute"}}, false},
-		"no key and a value":  {[]toleration{{Value: "ECC"}}, false},
-		"an operator to come": {[]toleration{{Key: taint.Key, Operator: "Gt"}}, false},
-		"one of two":          {[]toleration{{Key: "other", Operator: "Exists"}, {Key: taint.Key, Operator: "Exists"}}, true},
+		"every taint":         {[]resourceapi.Toleration{{Operator: "Exists"}}, true},
+		"the key":             {[]resourceapi.Toleration{{Key: taint.Key, Operator: "Exists"}}, true},
+		"the key's value":     {[]resourceapi.Toleration{{Key: taint.Key, Value: "ECC"}}, true},
+		"another value":       {[]resourceapi.Toleration{{Key: taint.Key, Operator: "Equal", Value: "XID"}}, false},
+		"another key":         {[]resourceapi.Toleration{{Key: "rankwright.dev/cordoned", Operator: "Exists"}}, false},
+		"another effect":      {[]resourceapi.Toleration{{Operator: "Exists", Effect: "NoExecute"}}, false},
+		"no key and a value":  {[]resourceapi.Toleration{{Value: "ECC"}}, false},
+		"an operator to come": {[]resourceapi.Toleration{{Key: taint.Key, Operator: "Gt"}}, false},
+		"one of two":          {[]resourceapi.Toleration{{Key: "other", Operator: "Exists"}, {Key: taint.Key, Operator: "Exists"}}, true},
 	}
 	for name, tc := range tests {
 		if got := tolerated(taint, tc.tolerations); got != tc.want {

@@ -7,6 +7,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
 // askAgain is the time after which an API server that dropped taints is asked whether it still does: it may have been
@@ -23,7 +25,7 @@ func (s *taintSupport) saw(last bool, now time.Time) { s.last, s.at = last, now 
 
 // taintsLast says whether the taints of slices will be there when they are written. Before it was seen once, the API server
 // is asked for a write that it does not carry out: a device that new pods may not get must never be listed without its taint.
-func (p *publisher) taintsLast(ctx context.Context, wanted, there []resourceSlice) (bool, error) {
+func (p *publisher) taintsLast(ctx context.Context, wanted, there []resourceapi.Slice) (bool, error) {
 	if p.taints.last || !p.taints.at.IsZero() && p.clock.Since(p.taints.at) < askAgain {
 		return p.taints.last, nil
 	}
@@ -44,11 +46,11 @@ func (p *publisher) taintsLast(ctx context.Context, wanted, there []resourceSlic
 	return true, nil
 }
 
-func hasTaints(devices []Device) bool {
-	return slices.ContainsFunc(devices, func(d Device) bool { return len(d.Taints) > 0 })
+func hasTaints(devices []resourceapi.Device) bool {
+	return slices.ContainsFunc(devices, func(d resourceapi.Device) bool { return len(d.Taints) > 0 })
 }
 
 // sameTaints says whether the devices of a slice have the taints that they were written with.
-func sameTaints(wanted, written *resourceSlice) bool {
-	return slices.EqualFunc(wanted.Spec.Devices, written.Spec.Devices, func(a, b Device) bool { return len(a.Taints) == len(b.Taints) })
+func sameTaints(wanted, written *resourceapi.Slice) bool {
+	return slices.EqualFunc(wanted.Spec.Devices, written.Spec.Devices, func(a, b resourceapi.Device) bool { return len(a.Taints) == len(b.Taints) })
 }

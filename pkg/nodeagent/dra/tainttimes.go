@@ -4,13 +4,15 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
 // taintOfDevice names a taint on a node. The value is not part of it: the cause of an illness may turn out to be another.
 type taintOfDevice struct{ device, key, effect string }
 
 // taintTimes are when the taints that are there were added.
-func taintTimes(there []resourceSlice) map[taintOfDevice]*metav1.Time {
+func taintTimes(there []resourceapi.Slice) map[taintOfDevice]*metav1.Time {
 	times := map[taintOfDevice]*metav1.Time{}
 	for i := range there {
 		for _, d := range there[i].Spec.Devices {
@@ -23,8 +25,8 @@ func taintTimes(there []resourceSlice) map[taintOfDevice]*metav1.Time {
 }
 
 // timed has taints without a time keep the one that they had: the API server would take each write for a new taint.
-func timed(devices []Device, times map[taintOfDevice]*metav1.Time) []Device {
-	return withTimes(devices, func(device string, t Taint) *metav1.Time {
+func timed(devices []resourceapi.Device, times map[taintOfDevice]*metav1.Time) []resourceapi.Device {
+	return withTimes(devices, func(device string, t resourceapi.Taint) *metav1.Time {
 		if t.TimeAdded != nil {
 			return t.TimeAdded
 		}
@@ -32,14 +34,11 @@ func timed(devices []Device, times map[taintOfDevice]*metav1.Time) []Device {
 	})
 }
 
-func untimed(devices []Device) []Device {
-	return withTimes(devices, func(string, Taint) *metav1.Time { return nil })
+func untimed(devices []resourceapi.Device) []resourceapi.Device {
+	return withTimes(devices, func(string, resourceapi.Taint) *metav1.Time { return nil })
 }
 
-func withTimes(devices []Device, timeOf func(device string, t Taint) *metav1.Time) []Device {
-	if !hasTaints(devices) {
-		return devices
-	}
+func withTimes(devices []resourceapi.Device, timeOf func(device string, t resourceapi.Taint) *metav1.Time) []resourceapi.Device {
 	changed := slices.Clone(devices)
 	for i := range changed {
 		changed[i].Taints = slices.Clone(changed[i].Taints)

@@ -1,6 +1,7 @@
 package dra
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 )
@@ -21,9 +22,7 @@ func semantic(text string) string {
 	}
 	var parts [3]string
 	for i := range parts {
-		if parts[i] = strings.TrimLeft(found[i+1], "0"); parts[i] == "" {
-			parts[i] = "0"
-		}
+		parts[i] = cmp.Or(strings.TrimLeft(found[i+1], "0"), "0")
 	}
 	version := strings.Join(parts[:], ".")
 	if build := strings.Trim(notInBuild.ReplaceAllString(found[4], "."), ".-"); build != "" {

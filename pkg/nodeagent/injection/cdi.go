@@ -18,25 +18,22 @@ var cdiVendor = strings.TrimSuffix(v1alpha1.Prefix, "/")
 
 // cdiNames are the qualified names of the granted devices.
 func (g grant) cdiNames() ([]string, error) {
-	var registry registry
+	kind, nameOf := cdiVendor+"/"+g.class, func(d *v1alpha1.Device) (string, error) { return string(d.ID), nil }
 	if g.settings.CDIKind != "" {
-		var err error
-		if registry, err = readRegistry(g.node.Files, g.settings.CDIKind); err != nil {
+		kind = g.settings.CDIKind
+		registry, err := readRegistry(g.node.Files, kind)
+		if err != nil {
 			return nil, err
 		}
+		nameOf = func(d *v1alpha1.Device) (string, error) { return registry.find(d, g.node) }
 	}
 	var names []string
 	for i := range g.devices {
-		d := &g.devices[i]
-		kind, name := cdiVendor+"/"+g.class, string(d.ID)
-		if g.settings.CDIKind != "" {
-			var err error
-			if name, err = registry.find(d, g.node); err != nil {
-				return nil, err
-			}
-			kind = g.settings.CDIKind
+		name, err := nameOf(&g.devices[i])
+		if err == nil {
+			err = checkCDIName(kind, name)
 		}
-		if err := checkCDIName(kind, name); err != nil {
+		if err != nil {
 			return nil, err
 		}
 		names = append(names, kind+"="+name)
@@ -153,10 +150,9 @@ func (n *Node) groups(paths []string) ([]uint32, error) {
 }
 
 func cdiNodes(paths []string) []*specs.DeviceNode {
-	slices.Sort(paths)
 	var nodes []*specs.DeviceNode
-	for _, name := range slices.Compact(paths) {
-		nodes = append(nodes, &specs.DeviceNode{Path: name, Permissions: permissions})
+	for _, name := range eachOnce(paths) {
+		nodes = append(nodes, &specs.DeviceNode{Path: name, Permissions: Permissions})
 	}
 	return nodes
 }

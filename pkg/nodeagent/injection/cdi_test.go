@@ -136,7 +136,7 @@ func TestFolder(t *testing.T) {
 	if changed := keep(t, folder, both); changed != nil {
 		t.Errorf("again: %v", changed)
 	}
-	others := map[string]string{"nvidia.yaml": "vendor's", "rankwright.dev-notes.txt": "not ours", amd + unfinishedEnding: "left over"}
+	others := map[string]string{"nvidia.yaml": "vendor's", "rankwright.dev-notes.txt": "not ours", amd + ".unfinished": "left over"}
 	for name, content := range others {
 		if err := os.WriteFile(filepath.Join(string(folder), name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)

@@ -10,19 +10,11 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// chip is the id of the physical device that a device is, or is a part of.
-func chip(d *v1alpha1.Device) v1alpha1.DeviceID {
-	if d.Partition != nil {
-		return d.Partition.Parent
-	}
-	return d.ID
-}
-
 // chips counts the grant's devices by their chip.
 func (g grant) chips() map[v1alpha1.DeviceID]int {
 	chips := map[v1alpha1.DeviceID]int{}
 	for i := range g.devices {
-		chips[chip(&g.devices[i])]++
+		chips[g.devices[i].Whole()]++
 	}
 	return chips
 }
@@ -31,8 +23,8 @@ func (g grant) chips() map[v1alpha1.DeviceID]int {
 func (g grant) partial() (v1alpha1.DeviceID, bool) {
 	granted := g.chips()
 	for _, other := range g.others() {
-		if granted[chip(other)] > 0 {
-			return chip(other), true
+		if granted[other.Whole()] > 0 {
+			return other.Whole(), true
 		}
 	}
 	return "", false
@@ -70,10 +62,10 @@ func (g grant) coresPerChip() (int, error) {
 	counts := map[v1alpha1.DeviceID]int{}
 	for i := range g.node.Devices {
 		if d := &g.node.Devices[i]; d.Backend == g.kind.Backend {
-			counts[chip(d)]++
+			counts[d.Whole()]++
 		}
 	}
-	first := chip(&g.devices[0])
+	first := g.devices[0].Whole()
 	for _, id := range slices.Sorted(maps.Keys(counts)) {
 		if counts[id] != counts[first] {
 			return 0, fmt.Errorf("device %s: it is listed as %d cores and %s as %d, so that cores cannot be numbered: grant whole chips",

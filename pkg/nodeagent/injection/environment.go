@@ -30,9 +30,6 @@ func (g grant) environment(mode Mode) (map[string]string, error) {
 			environment[v.Name] = text
 		}
 	}
-	if len(environment) == 0 {
-		return nil, nil
-	}
 	return environment, nil
 }
 

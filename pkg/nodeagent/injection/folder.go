@@ -1,7 +1,6 @@
 package injection
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,16 +10,14 @@ import (
 	"strings"
 
 	"tags.cncf.io/container-device-interface/specs-go"
+
+	"github.com/rankwright/rankwright/pkg/nodeagent/disk"
 )
 
 // Folder is where container runtimes read the specifications, /var/run/cdi on most nodes. The files of our own vendor are ours.
 type Folder string
 
-const (
-	specificationEnding = ".json"
-	// unfinishedEnding ends the names of files that runtimes must not read yet.
-	unfinishedEnding = ".unfinished"
-)
+const specificationEnding = ".json"
 
 // Keep writes the specifications, a file for each, and removes our files of kinds that are neither among them nor unknown. The
 // files of claims stay: they go with their claims. A file that is right already is not written; a new one replaces the old at
@@ -57,35 +54,11 @@ func (f Folder) write(name string, spec *specs.Spec) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("CDI kind %s: %w", spec.Kind, err)
 	}
-	content = append(content, '\n')
-	target := filepath.Join(string(f), name)
-	if old, err := os.ReadFile(target); err == nil && bytes.Equal(old, content) {
-		return false, nil
-	}
-	if err := replace(target, content); err != nil {
-		return false, fmt.Errorf("CDI kind %s: %w", spec.Kind, err)
-	}
-	return true, nil
-}
-
-// replace puts the content in the place of the file at once: a runtime that reads it meanwhile sees the old or the new.
-func replace(target string, content []byte) error {
-	unfinished := target + unfinishedEnding
-	file, err := os.OpenFile(unfinished, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644) //nolint:gosec // runtimes of any user read it
+	changed, err := disk.Replace(disk.Node{}, filepath.Join(string(f), name), append(content, '\n'), 0o644) // runtimes of any user read it
 	if err != nil {
-		return err
+		return changed, fmt.Errorf("CDI kind %s: %w", spec.Kind, err)
 	}
-	_, err = file.Write(content)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(unfinished, target)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(unfinished))
-	}
-	return nil
+	return changed, nil
 }
 
 // Driver returns what containers need of NVIDIA's driver, as the specification in the folder says, so that an agent that starts
@@ -95,10 +68,7 @@ func (f Folder) Driver() *Driver {
 	if err != nil {
 		return nil
 	}
-	driver, err := ParseDriver(content)
-	if err != nil {
-		return nil
-	}
+	driver, _ := ParseDriver(content) // one that cannot be read is found anew
 	return driver
 }
 
@@ -125,7 +95,7 @@ func (f Folder) remove(stays func(name string) bool) (removed []string, err erro
 	for _, entry := range entries {
 		name := entry.Name()
 		ours := strings.HasPrefix(name, cdiVendor+"-") &&
-			(strings.HasSuffix(name, specificationEnding) || strings.HasSuffix(name, unfinishedEnding))
+			(strings.HasSuffix(name, specificationEnding) || strings.HasSuffix(name, disk.Unfinished))
 		if !ours || stays(name) {
 			continue
 		}

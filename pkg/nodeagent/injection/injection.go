@@ -24,22 +24,11 @@ const (
 	DeviceNodes Mode = "DeviceNodes"
 )
 
-// DeviceNode is a node of /dev to make in the container, with the kernel's cgroup permissions (`rw`).
-type DeviceNode struct {
-	HostPath, ContainerPath, Permissions string
-}
-
-// Mount is a file or folder of the host to mount in the container.
-type Mount struct {
-	HostPath, ContainerPath string
-	ReadOnly                bool
-}
-
 // Answer is what a container needs.
 type Answer struct {
 	Environment map[string]string
-	Devices     []DeviceNode
-	Mounts      []Mount
+	// Paths are the nodes of /dev to make in the container in the same places, with Permissions.
+	Paths []string
 	// CDIDevices are qualified names, vendor.com/class=name: one for each granted device, in order of their ids.
 	CDIDevices []string
 }
@@ -85,11 +74,11 @@ const (
 	FromImage   UserLibraries = "Image"
 )
 
-// ErrNotSeparable is wrapped where a container would see a device that it was not granted.
-var ErrNotSeparable = errors.New("cannot be kept apart")
+// errNotSeparable is wrapped where a container would see a device that it was not granted.
+var errNotSeparable = errors.New("cannot be kept apart")
 
 // For answers for the devices granted to one container, which are all of one class. The answer does not depend on their
-// order. Its error names the device and the remedy; ErrNotSeparable says that other devices must be granted with them.
+// order. Its error names the device and the remedy, also where other devices must be granted with them.
 func For(mode Mode, granted []v1alpha1.Device, node Node) (Answer, error) {
 	if mode != CDI && mode != DeviceNodes {
 		return Answer{}, fmt.Errorf("injection mode %q: not known, take %s or %s", mode, CDI, DeviceNodes)
@@ -107,7 +96,7 @@ func For(mode Mode, granted []v1alpha1.Device, node Node) (Answer, error) {
 	if mode == CDI {
 		answer.CDIDevices, err = g.cdiNames()
 	} else {
-		answer.Devices = deviceNodes(slices.Concat(g.paths(), g.kind.sharedNodes(node.Files), g.settings.imexNodes()))
+		answer.Paths = eachOnce(slices.Concat(g.paths(), g.kind.sharedNodes(node.Files), g.settings.imexNodes()))
 	}
 	if err == nil {
 		answer.Environment, err = g.environment(mode)
@@ -155,8 +144,13 @@ func (g grant) paths() []string {
 	for i := range g.devices {
 		paths = append(paths, g.devices[i].Paths...)
 	}
-	slices.Sort(paths)
-	return slices.Compact(paths)
+	return eachOnce(paths)
+}
+
+// eachOnce sorts texts, and leaves out what is repeated.
+func eachOnce(texts []string) []string {
+	slices.Sort(texts)
+	return slices.Compact(texts)
 }
 
 // others are the node's devices that were not granted, in order of their ids.

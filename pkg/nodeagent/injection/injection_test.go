@@ -7,17 +7,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
-
-func nodes(paths ...string) []DeviceNode {
-	var nodes []DeviceNode
-	for _, name := range paths {
-		nodes = append(nodes, DeviceNode{HostPath: name, ContainerPath: name, Permissions: "rw"})
-	}
-	return nodes
-}
 
 var modules = []string{
 	"/sys/bus/pci/devices/0000:00:00.0/module_id=6\n", "/sys/bus/pci/devices/0000:01:00.0/module_id=4\n",
@@ -37,7 +30,7 @@ func TestAnswers(t *testing.T) {
 			nodeOf(gpus(4)),
 			[]int{2, 0},
 			Answer{
-				Devices:     nodes("/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidia2", "/dev/nvidiactl"),
+				Paths:       []string{"/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidia2", "/dev/nvidiactl"},
 				Environment: map[string]string{"NVIDIA_VISIBLE_DEVICES": "GPU-00000000-0000-4000-8000-000000000000,GPU-00000002-0000-4000-8000-000000000000"},
 			},
 		},
@@ -53,7 +46,7 @@ func TestAnswers(t *testing.T) {
 			"MIG: the GPU's node and the instance's capabilities", DeviceNodes, nodeOf(migDevices(3)),
 			[]int{1},
 			Answer{
-				Devices:     nodes("/dev/nvidia-caps/nvidia-cap3", "/dev/nvidia-caps/nvidia-cap4", "/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidiactl"),
+				Paths:       []string{"/dev/nvidia-caps/nvidia-cap3", "/dev/nvidia-caps/nvidia-cap4", "/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidiactl"},
 				Environment: map[string]string{"NVIDIA_VISIBLE_DEVICES": "MIG-00000001-0000-4000-8000-000000000000"},
 			},
 		},
@@ -62,14 +55,14 @@ func TestAnswers(t *testing.T) {
 			settled(nodeOf(gpus(1), "/dev/nvidia-caps-imex-channels/channel0"), Settings{IMEXChannels: []int{0}}),
 			[]int{0},
 			Answer{
-				Devices:     nodes("/dev/nvidia-caps-imex-channels/channel0", "/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidiactl"),
+				Paths:       []string{"/dev/nvidia-caps-imex-channels/channel0", "/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidiactl"},
 				Environment: map[string]string{"NVIDIA_VISIBLE_DEVICES": "GPU-00000000-0000-4000-8000-000000000000"},
 			},
 		},
 		{
 			"AMD: nodes alone, since Ray does not start beside ROCR_VISIBLE_DEVICES", DeviceNodes, nodeOf(amdGPUs(2)),
 			[]int{1},
-			Answer{Devices: nodes("/dev/dri/card1", "/dev/dri/renderD129", "/dev/kfd")},
+			Answer{Paths: []string{"/dev/dri/card1", "/dev/dri/renderD129", "/dev/kfd"}},
 		},
 		{
 			"AMD: likewise by CDI", CDI, nodeOf(amdGPUs(2)),
@@ -87,18 +80,18 @@ func TestAnswers(t *testing.T) {
 		{
 			"Intel Flex: one tile, no variable", DeviceNodes, nodeOf(indexed("intel", "intel-gpu", v1alpha1.FamilyGPU, 1, "/dev/dri/renderD12N")),
 			[]int{0},
-			Answer{Devices: nodes("/dev/dri/renderD120")},
+			Answer{Paths: []string{"/dev/dri/renderD120"}},
 		},
 		{
 			"Neuron: a whole chip needs no variable", DeviceNodes, nodeOf(neuronChips(3, 2, "")),
 			[]int{2, 3},
-			Answer{Devices: nodes("/dev/neuron1")},
+			Answer{Paths: []string{"/dev/neuron1"}},
 		},
 		{
 			"Neuron: cores of the first chips", DeviceNodes, nodeOf(neuronChips(3, 4, "LNC=2")),
 			[]int{0, 1, 2, 3, 6},
 			Answer{
-				Devices:     nodes("/dev/neuron0", "/dev/neuron1"),
+				Paths:       []string{"/dev/neuron0", "/dev/neuron1"},
 				Environment: map[string]string{"NEURON_RT_VISIBLE_CORES": "0,1,2,3,6", "NEURON_LOGICAL_NC_CONFIG": "2"},
 			},
 		},
@@ -113,26 +106,26 @@ func TestAnswers(t *testing.T) {
 		{
 			"TPU: all chips need no variable", DeviceNodes, nodeOf(tpus(4)),
 			[]int{0, 1, 2, 3},
-			Answer{Devices: nodes("/dev/vfio/0", "/dev/vfio/1", "/dev/vfio/2", "/dev/vfio/3", "/dev/vfio/vfio")},
+			Answer{Paths: []string{"/dev/vfio/0", "/dev/vfio/1", "/dev/vfio/2", "/dev/vfio/3", "/dev/vfio/vfio"}},
 		},
 		{
 			"TPU: the shape of some chips", DeviceNodes, nodeOf(tpus(8)),
 			[]int{4, 5},
 			Answer{
-				Devices:     nodes("/dev/vfio/4", "/dev/vfio/5", "/dev/vfio/vfio"),
+				Paths:       []string{"/dev/vfio/4", "/dev/vfio/5", "/dev/vfio/vfio"},
 				Environment: map[string]string{"TPU_CHIPS_PER_PROCESS_BOUNDS": "1,2,1", "TPU_PROCESS_BOUNDS": "1,1,1"},
 			},
 		},
 		{
 			"TPU: both cores of every chip", DeviceNodes, nodeOf(cored("google", "tpu", "", "/dev/vfio/%d", 1, 2)),
 			[]int{0, 1},
-			Answer{Devices: nodes("/dev/vfio/0")},
+			Answer{Paths: []string{"/dev/vfio/0"}},
 		},
 		{
 			"Ascend: numbers on the host, for its runtime", DeviceNodes, nodeOf(npus(8)),
 			[]int{7, 2},
 			Answer{
-				Devices:     nodes("/dev/davinci2", "/dev/davinci7", "/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc"),
+				Paths:       []string{"/dev/davinci2", "/dev/davinci7", "/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc"},
 				Environment: map[string]string{"ASCEND_VISIBLE_DEVICES": "2,7"},
 			},
 		},
@@ -145,7 +138,7 @@ func TestAnswers(t *testing.T) {
 			"Gaudi: modules of some cards", DeviceNodes, nodeOf(gaudis(3), modules...),
 			[]int{0, 1},
 			Answer{
-				Devices:     nodes("/dev/accel/accel0", "/dev/accel/accel1", "/dev/accel/accel_controlD0", "/dev/accel/accel_controlD1"),
+				Paths:       []string{"/dev/accel/accel0", "/dev/accel/accel1", "/dev/accel/accel_controlD0", "/dev/accel/accel_controlD1"},
 				Environment: map[string]string{"HABANA_VISIBLE_DEVICES": "0,1", "HABANA_VISIBLE_MODULES": "4,6"},
 			},
 		},
@@ -165,7 +158,7 @@ func TestAnswers(t *testing.T) {
 			"a backend without a row: its own nodes", DeviceNodes,
 			nodeOf(indexed("moore-threads", "vulkan", v1alpha1.FamilyGPU, 2, "/dev/dri/renderD12N")),
 			[]int{1},
-			Answer{Devices: nodes("/dev/dri/renderD121")},
+			Answer{Paths: []string{"/dev/dri/renderD121"}},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -173,7 +166,7 @@ func TestAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
+			if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -265,7 +258,7 @@ func TestDevicesThatOnlyGoTogetherAreRefusedAlone(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			node := nodeOf(test.devices)
 			_, err := For(CDI, test.devices[:1], node)
-			if errors.Is(err, ErrNotSeparable) != test.together || (err != nil && !test.together) {
+			if errors.Is(err, errNotSeparable) != test.together || (err != nil && !test.together) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -295,10 +288,10 @@ func unnumberedChips() []v1alpha1.Device {
 func TestNeuronChipsOfUnknownNodesAreGrantedTogether(t *testing.T) {
 	devices := unnumberedChips()
 	answer, err := For(DeviceNodes, devices, nodeOf(devices))
-	if err != nil || len(answer.Devices) != 2 || len(answer.Environment) != 0 {
+	if err != nil || len(answer.Paths) != 2 || len(answer.Environment) != 0 {
 		t.Errorf("got %+v, %v; want both nodes and no variable", answer, err)
 	}
-	if _, err := For(DeviceNodes, devices[:1], nodeOf(devices)); !errors.Is(err, ErrNotSeparable) {
-		t.Errorf("the first core alone: got %v, want %v", err, ErrNotSeparable)
+	if _, err := For(DeviceNodes, devices[:1], nodeOf(devices)); !errors.Is(err, errNotSeparable) {
+		t.Errorf("the first core alone: got %v, want %v", err, errNotSeparable)
 	}
 }

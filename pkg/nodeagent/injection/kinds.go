@@ -195,10 +195,8 @@ func kindOf(d *v1alpha1.Device) Kind {
 
 // kindNamed returns the row of a backend; an empty one where there is none.
 func kindNamed(backend string) Kind {
-	for i := range kinds {
-		if kinds[i].Backend == backend {
-			return kinds[i]
-		}
+	if at := slices.IndexFunc(kinds, func(k Kind) bool { return k.Backend == backend }); at >= 0 {
+		return kinds[at]
 	}
 	return Kind{}
 }

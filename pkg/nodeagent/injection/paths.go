@@ -10,9 +10,9 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
-// permissions are what the device cgroup allows: read and write. Never m (mknod), by which a container could make other
+// Permissions are what the device cgroup allows: read and write. Never m (mknod), by which a container could make other
 // devices' nodes.
-const permissions = "rw"
+const Permissions = "rw"
 
 // checkPaths says why a device cannot be given to a container by its nodes. A node that is gone would fail the container
 // in its runtime, with a message that names no device.
@@ -45,15 +45,6 @@ func noNodeRemedy(d *v1alpha1.Device) string {
 	}
 }
 
-func deviceNodes(paths []string) []DeviceNode {
-	slices.Sort(paths)
-	var nodes []DeviceNode
-	for _, name := range slices.Compact(paths) {
-		nodes = append(nodes, DeviceNode{HostPath: name, ContainerPath: name, Permissions: permissions})
-	}
-	return nodes
-}
-
 // checkSeparable fails where the granted devices' nodes are all that another device needs, and nothing else tells the two
 // apart: cores of one chip, chips behind one node.
 func (g grant) checkSeparable() error {
@@ -64,7 +55,7 @@ func (g grant) checkSeparable() error {
 	if len(seen) == 0 {
 		return nil
 	}
-	return fmt.Errorf("device %s and %s: they are reached by the same device nodes and %w; grant them together", g.devices[0].ID, seen[0], ErrNotSeparable)
+	return fmt.Errorf("device %s and %s: they are reached by the same device nodes and %w; grant them together", g.devices[0].ID, seen[0], errNotSeparable)
 }
 
 // separated says whether more than its nodes keeps the device apart from those that are reached by the same ones: a variable

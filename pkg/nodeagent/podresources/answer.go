@@ -42,8 +42,8 @@ type Answer struct {
 	Offered []Name
 }
 
-// Same says whether two answers agree about the devices; pods without any come and go.
-func (a *Answer) Same(other *Answer) bool {
+// same says whether two answers agree about the devices; pods without any come and go.
+func (a *Answer) same(other *Answer) bool {
 	return slices.Equal(a.Grants, other.Grants) && slices.Equal(a.Offered, other.Offered)
 }
 

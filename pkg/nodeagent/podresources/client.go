@@ -29,10 +29,8 @@ type Client struct {
 // NewClient returns a client of the kubelet that listens at a unix socket. It does not connect yet.
 func NewClient(socket string) (*Client, error) {
 	c := &Client{socket: socket}
-	if err := c.renew(); err != nil {
-		return nil, err
-	}
-	return c, nil
+	err := c.renew()
+	return c, err
 }
 
 // renew makes a connection that waits for no back-off.

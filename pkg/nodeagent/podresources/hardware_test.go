@@ -165,7 +165,7 @@ func TestFindStaysWithinTheVendor(t *testing.T) {
 			if !n.serves(byID[found]) {
 				t.Fatalf("%s of %s is %s", id, resource, found)
 			}
-			whole[physical(byID[found])] = true
+			whole[byID[found].Whole()] = true
 		}
 		if len(whole) > 1 {
 			t.Fatalf("%s of %s is several devices: %v", id, resource, whole)

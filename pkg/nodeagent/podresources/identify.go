@@ -3,6 +3,7 @@ package podresources
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,20 +20,12 @@ func matching(devices []v1alpha1.Device, holds func(*v1alpha1.Device) bool) []v1
 		if !holds(d) {
 			continue
 		}
-		if len(found) > 0 && physical(d) != whole {
+		if len(found) > 0 && d.Whole() != whole {
 			return nil
 		}
-		found, whole = append(found, d.ID), physical(d)
+		found, whole = append(found, d.ID), d.Whole()
 	}
 	return found
-}
-
-// physical is the device that a device is a part of, else itself.
-func physical(d *v1alpha1.Device) v1alpha1.DeviceID {
-	if d.Partition != nil {
-		return d.Partition.Parent
-	}
-	return d.ID
 }
 
 func byUUID(devices []v1alpha1.Device, name string) []v1alpha1.DeviceID {
@@ -56,12 +49,7 @@ func byNode(devices []v1alpha1.Device, name string) []v1alpha1.DeviceID {
 		return nil
 	}
 	return matching(devices, func(d *v1alpha1.Device) bool {
-		for _, p := range d.Paths {
-			if path.Base(p) == name {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(d.Paths, func(p string) bool { return path.Base(p) == name })
 	})
 }
 

@@ -16,8 +16,8 @@ const successionGrace = 5 * time.Minute
 // Owners say through whom pods get the devices of a node. A device that nobody serves is not in it.
 type Owners map[v1alpha1.DeviceID]v1alpha1.DeviceService
 
-// Other returns who else than this agent serves a device.
-func (o Owners) Other(id v1alpha1.DeviceID) (v1alpha1.DeviceService, bool) {
+// other returns who else than this agent serves a device.
+func (o Owners) other(id v1alpha1.DeviceID) (v1alpha1.DeviceService, bool) {
 	service, served := o[id]
 	return service, served && service.Server != v1alpha1.ServedByRankwright
 }
@@ -121,13 +121,13 @@ func (s *Succession) Update(seen Owners, now time.Time) (owners Owners, next tim
 	}
 	offering := map[v1alpha1.DeviceService]bool{}
 	for id := range seen {
-		if service, other := seen.Other(id); other {
+		if service, other := seen.other(id); other {
 			s.alive[service], offering[service] = now, true
 		}
 	}
 	owners = maps.Clone(seen)
 	for id, service := range s.owners {
-		_, other := seen.Other(id)
+		_, other := seen.other(id)
 		until := s.alive[service].Add(successionGrace)
 		if other || !now.Before(until) {
 			continue
@@ -139,7 +139,7 @@ func (s *Succession) Update(seen Owners, now time.Time) (owners Owners, next tim
 	}
 	s.owners = maps.Clone(owners)
 	maps.DeleteFunc(s.owners, func(id v1alpha1.DeviceID, _ v1alpha1.DeviceService) bool {
-		_, other := owners.Other(id)
+		_, other := owners.other(id)
 		return !other
 	})
 	maps.DeleteFunc(s.alive, func(_ v1alpha1.DeviceService, last time.Time) bool { return now.Sub(last) >= successionGrace })

@@ -3,6 +3,7 @@ package podresources
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -41,16 +42,11 @@ type State struct {
 }
 
 func (s *State) same(other *State) bool {
-	if s.Settling != other.Settling || s.NoKubelet != other.NoKubelet || (s.Err == nil) != (other.Err == nil) {
-		return false
-	}
-	if s.Err != nil && s.Err.Error() != other.Err.Error() {
-		return false
-	}
-	return s.Answer == other.Answer || s.Answer != nil && other.Answer != nil && s.Answer.Same(other.Answer)
+	return s.Settling == other.Settling && s.NoKubelet == other.NoKubelet && fmt.Sprint(s.Err) == fmt.Sprint(other.Err) &&
+		(s.Answer == other.Answer || s.Answer != nil && other.Answer != nil && s.Answer.same(other.Answer))
 }
 
-// Options are what a Poller works on. Socket has no default.
+// Options are what a Poller works on. Only Self may be left out.
 type Options struct {
 	// Socket is the path of the kubelet's pod-resources API.
 	Socket string
@@ -102,7 +98,7 @@ func (p *Poller) State() State {
 func (p *Poller) Run(ctx context.Context) {
 	defer func() { _ = p.client.Close() }()
 	for p.wait(ctx) {
-		if p.Poll(ctx) && p.options.Changed != nil {
+		if p.Poll(ctx) {
 			p.options.Changed()
 		}
 	}
@@ -130,9 +126,7 @@ func (p *Poller) Poll(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	answer, connection, err := p.ask(ctx)
-	if p.options.Asked != nil {
-		p.options.Asked(err)
-	}
+	p.options.Asked(err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.state

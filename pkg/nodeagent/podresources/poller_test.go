@@ -72,7 +72,10 @@ func socketPath(t *testing.T) string {
 func newTestPoller(t *testing.T, options Options) (*Poller, *testingclock.FakeClock) {
 	t.Helper()
 	clock := testingclock.NewFakeClock(time.Unix(1_000_000, 0))
-	options.Clock = clock
+	options.Clock, options.Changed = clock, func() {}
+	if options.Asked == nil {
+		options.Asked = func(error) {}
+	}
 	p, err := NewPoller(options)
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
@@ -14,14 +16,7 @@ type selection struct {
 }
 
 func selectionOf(driver string, a v1alpha1.ClaimAttribute) selection {
-	s := selection{driver: driver, attribute: a.Name}
-	if a.String != nil {
-		s.text = *a.String
-	}
-	if a.Int != nil {
-		s.number = *a.Int
-	}
-	return s
+	return selection{driver, a.Name, ptr.Deref(a.String, ""), ptr.Deref(a.Int, 0)}
 }
 
 // Selectors say by which attribute a ResourceClaim selects each device that another DRA driver serves: one that no other

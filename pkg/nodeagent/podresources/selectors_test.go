@@ -18,11 +18,7 @@ func slicePublished(t *testing.T, driver string, devices ...string) Published {
 	for i, attributes := range devices {
 		all = append(all, fmt.Sprintf(`{"name":"d%d","attributes":%s}`, i, attributes))
 	}
-	p := Published{}
-	if err := p.Add([]byte(fmt.Sprintf(`{"spec":{"driver":%q,"pool":{"name":"node-1"},"devices":[%s]}}`, driver, strings.Join(all, ",")))); err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return publishedOf(t, fmt.Sprintf(`{"spec":{"driver":%q,"pool":{"name":"node-1"},"devices":[%s]}}`, driver, strings.Join(all, ",")))
 }
 
 func TestSelectors(t *testing.T) {

@@ -1,8 +1,6 @@
 package podresources
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -10,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
 // Published is what DRA drivers say of their devices in ResourceSlices.
@@ -48,40 +47,17 @@ var identifying = map[string]identity{
 	"index":      identityIndex,
 }
 
-// slice is what is read of a ResourceSlice (resource.k8s.io/v1).
-type slice struct {
-	Spec struct {
-		Driver string `json:"driver"`
-		Pool   struct {
-			Name string `json:"name"`
-		} `json:"pool"`
-		Devices []struct {
-			Name       string               `json:"name"`
-			Attributes map[string]attribute `json:"attributes"`
-		} `json:"devices"`
-	} `json:"spec"`
-}
-
-type attribute struct {
-	String *string `json:"string"`
-	Int    *int64  `json:"int"`
-}
-
-// Add adds the devices of a ResourceSlice, written in JSON.
-func (p Published) Add(content []byte) error {
-	var s slice
-	if err := json.Unmarshal(content, &s); err != nil {
-		return fmt.Errorf("read a ResourceSlice: %w", err)
+// Add adds the devices of a ResourceSlice.
+func (p Published) Add(slice *resourceapi.Slice) {
+	driver := slice.Spec.Driver
+	for _, d := range slice.Spec.Devices {
+		p[Name{v1alpha1.ServedByDRA, driver, slice.Spec.Pool.Name, d.Name}] = attributesOf(driver, d.Attributes)
 	}
-	for _, d := range s.Spec.Devices {
-		p[Name{v1alpha1.ServedByDRA, s.Spec.Driver, s.Spec.Pool.Name, d.Name}] = attributesOf(s.Spec.Driver, d.Attributes)
-	}
-	return nil
 }
 
 // attributesOf reads what identifies a device. An attribute whose name has no domain is in the driver's domain
 // (resource.k8s.io/v1, QualifiedName).
-func attributesOf(driver string, attributes map[string]attribute) Attributes {
+func attributesOf(driver string, attributes map[string]resourceapi.Attribute) Attributes {
 	var texts [identities]string
 	var selectors [identities][]v1alpha1.ClaimAttribute
 	for _, key := range slices.Sorted(maps.Keys(attributes)) {
@@ -90,11 +66,11 @@ func attributesOf(driver string, attributes map[string]attribute) Attributes {
 		if !identifies {
 			continue
 		}
-		texts[identity] = value.text()
+		texts[identity] = textOf(value)
 		if !strings.Contains(key, "/") {
 			name = driver + "/" + key
 		}
-		if selector, usable := value.selector(name); usable {
+		if selector, usable := selectorOf(value, name); usable {
 			selectors[identity] = append(selectors[identity], selector)
 		}
 	}
@@ -106,14 +82,14 @@ func attributesOf(driver string, attributes map[string]attribute) Attributes {
 // selectable is what the inventory takes as the name of an attribute.
 var selectable = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[a-zA-Z_][a-zA-Z0-9_]*$`)
 
-// selector is the attribute as the inventory has it; usable is false for what the inventory does not take.
-func (a attribute) selector(name string) (selector v1alpha1.ClaimAttribute, usable bool) {
-	usable = len(name) <= 96 && selectable.MatchString(name) &&
-		(a.String != nil) != (a.Int != nil) && a.text() != "" && len(a.text()) <= 64
+// selectorOf returns an attribute as the inventory has it; usable is false for what the inventory does not take.
+func selectorOf(a resourceapi.Attribute, name string) (selector v1alpha1.ClaimAttribute, usable bool) {
+	text := textOf(a)
+	usable = len(name) <= 96 && selectable.MatchString(name) && (a.String != nil) != (a.Int != nil) && text != "" && len(text) <= resourceapi.MaxText
 	return v1alpha1.ClaimAttribute{Name: name, String: a.String, Int: a.Int}, usable
 }
 
-func (a attribute) text() string {
+func textOf(a resourceapi.Attribute) string {
 	switch {
 	case a.String != nil:
 		return *a.String

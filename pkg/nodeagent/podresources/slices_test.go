@@ -1,12 +1,14 @@
 package podresources
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/ptr"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/resourceapi"
 )
 
 // sliceOfTwo is a ResourceSlice as gpu.nvidia.com and gpu.amd.com publish it, shortened.
@@ -16,10 +18,7 @@ const sliceOfTwo = `{"kind":"ResourceSlice","spec":{"driver":"gpu.example.com","
  {"name":"gpu-1","attributes":{"gpu.example.com/index":{"int":1},"healthy":{"bool":true}}}]}}`
 
 func TestPublishedOfASlice(t *testing.T) {
-	got := Published{}
-	if err := got.Add([]byte(sliceOfTwo)); err != nil {
-		t.Fatal(err)
-	}
+	got := publishedOf(t, sliceOfTwo)
 	want := Published{
 		claim("gpu.example.com", "gpu-0"): {UUID: "GPU-a", PCI: "0000:17:00.0", Selectors: []v1alpha1.ClaimAttribute{
 			{Name: "gpu.example.com/uuid", String: ptr.To("GPU-a")}, {Name: "resource.kubernetes.io/pciBusID", String: ptr.To("0000:17:00.0")},
@@ -29,9 +28,18 @@ func TestPublishedOfASlice(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("published (-want +got):\n%s", diff)
 	}
-	if err := got.Add([]byte(`{"spec":{"devices":7}}`)); err == nil {
-		t.Error("no error for what is no ResourceSlice")
+}
+
+// publishedOf is what a driver says by a ResourceSlice in JSON.
+func publishedOf(t *testing.T, slice string) Published {
+	t.Helper()
+	var s resourceapi.Slice
+	if err := json.Unmarshal([]byte(slice), &s); err != nil {
+		t.Fatal(err)
 	}
+	published := Published{}
+	published.Add(&s)
+	return published
 }
 
 // Whatever a slice says, reading it and looking its devices up ends without a panic, and finds devices of the host only.
@@ -43,10 +51,12 @@ func FuzzPublished(f *testing.F) {
 		known[string(host[i].ID)] = true
 	}
 	f.Fuzz(func(t *testing.T, content string) {
-		published := Published{}
-		if published.Add([]byte(content)) != nil {
+		var slice resourceapi.Slice
+		if json.Unmarshal([]byte(content), &slice) != nil {
 			return
 		}
+		published := Published{}
+		published.Add(&slice)
 		h := NewHardware(host, published)
 		for name := range published {
 			for _, id := range h.Find(name) {

@@ -83,7 +83,7 @@ type judge struct {
 }
 
 func (j judge) distance(a, b id) int {
-	return int(j.topology.pair(j.topology.index[a], j.topology.index[b]).distance)
+	return j.topology.distance(j.topology.index[a], j.topology.index[b])
 }
 
 // newJudge finds the groups by going through all subsets: for the farthest pair in it, no further device may be as near.

@@ -111,31 +111,3 @@ func TestTopologyIsShared(t *testing.T) {
 		}
 	}
 }
-
-func TestSlowest(t *testing.T) {
-	islands := with(server(8, 2), nvSwitch(0, 1, 2, 3), nvSwitch(4, 5, 6, 7))
-	for what, c := range map[string]struct {
-		status  *inventory
-		devices []id
-		want    string
-	}{
-		"one device":              {islands, names(3), ""},
-		"an island":               {islands, names(3, 1), "NVLink at 450000 MB/s between d01 and d03"},
-		"two islands":             {islands, names(0, 3, 4), "SYS at 31507 MB/s between d00 and d04"},
-		"a long way on a torus":   {torus(4, 4), names(0, 1, 10), "ICI at 25000 MB/s between d00 and d10"},
-		"parts of one device":     {parted(2, 4), names(0, 3), "d00 and d03 are parts of one device"},
-		"a device nobody knows":   {islands, names(0, 40), "unknown connection at an unknown rate between d00 and d40"},
-		"nothing known of a pair": {&inventory{Devices: []v1alpha1.Device{{ID: "a"}, {ID: "b"}}}, []id{"a", "b"}, "unknown connection at an unknown rate between a and b"},
-		"a link without a rate":   {with(server(2, 2), v1alpha1.LinkDomain{Kind: "ICI", Topology: v1alpha1.TopologyMesh, Members: names(0, 1)}), names(0, 1), "ICI at an unknown rate between d00 and d01"},
-	} {
-		t.Run(what, func(t *testing.T) {
-			got := ""
-			if connection, ok := NewTopology(c.status).Slowest(c.devices); ok {
-				got = connection.String()
-			}
-			if got != c.want {
-				t.Errorf("%q, want %q", got, c.want)
-			}
-		})
-	}
-}

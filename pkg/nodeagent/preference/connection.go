@@ -1,80 +1,65 @@
 package preference
 
 import (
-	"cmp"
+	"maps"
+	"math"
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// rate is how fast two devices reach each other.
-type rate struct {
-	// order is larger for what is faster.
-	order int64
-	// mbps is the rate in MB/s; 0 where it is not known.
-	mbps int64
-}
-
 // inside is the rate between parts of one device.
-var inside = rate{order: 1 << 62}
+const inside = math.MaxInt64
 
-// connection is the rate between two devices, what it goes over, and how far apart they are on PCI.
-type connection struct {
-	rate
-	kind     uint8
-	distance uint8
-}
-
-// connector computes the connections of a node.
+// connector computes how fast the devices of a node reach each other.
 type connector struct {
-	topology    *Topology
-	devices     []*v1alpha1.Device
-	connections []connection
-	// linked marks the pairs that have a link.
-	linked []bool
-	// slowestLink is more than the order of any connection over PCIe. A link is faster, or it would not be listed; the rate
-	// on PCIe is only the most that a function could send.
+	topology *Topology
+	devices  []*v1alpha1.Device
+	// rates has a row for each device. Faster pairs have larger rates: MB/s over PCIe, and MB/s more than slowestLink over links.
+	rates []int64
+	// slowestLink is more than the rate of any pair over PCIe. A link is faster, or it would not be listed; the rate on PCIe is
+	// only the most that a function could send.
 	slowestLink int64
 }
 
-// connect computes the connections and the places of all devices.
-func connect(t *Topology, devices []*v1alpha1.Device, status *v1alpha1.AcceleratorInventoryStatus) []connection {
-	n := len(devices)
-	c := connector{topology: t, devices: devices, connections: make([]connection, n*n), linked: make([]bool, n*n)}
-	c.overPCI(status.Host.OnlyNUMANode())
+// connect returns the rates of all pairs, and notes the places of all devices and their distances on PCI.
+func connect(t *Topology, devices []*v1alpha1.Device, status *v1alpha1.AcceleratorInventoryStatus) []int64 {
+	c := connector{topology: t, devices: devices, rates: make([]int64, len(devices)*len(devices))}
+	c.overPCI(&status.Host)
 	for i := range status.Links.Domains {
 		c.overDomain(&status.Links.Domains[i])
 	}
 	for i := range status.Links.Pairs {
 		p := &status.Links.Pairs[i]
-		c.link(p.A, p.B, c.rated(p.MBps, 1), p.Kind)
+		c.link(p.A, p.B, p.MBps, 1)
 	}
-	return c.connections
+	return c.rates
 }
 
 // overPCI connects all pairs over PCI, at the rate of the slower of the two functions. Bridges on the way may be slower.
-func (c *connector) overPCI(onlyNUMA *int32) {
-	n := len(c.devices)
-	for scale := range c.topology.places {
-		c.topology.places[scale] = make([]int, n)
+func (c *connector) overPCI(host *v1alpha1.Host) {
+	t, n := c.topology, len(c.devices)
+	t.distances = make([]int32, n*n)
+	for scale := range t.places {
+		t.places[scale] = make([]int, n)
 	}
 	for i, a := range c.devices {
-		for scale := range c.topology.places {
-			c.topology.places[scale][i] = i
+		for scale := range t.places {
+			t.places[scale][i] = i
 		}
 		for j := i - 1; j >= 0; j-- {
 			b := c.devices[j]
-			relation := relationOf(a, b, onlyNUMA)
-			pcie := min(a.PCI.LinkMBps(), b.PCI.LinkMBps())
-			c.slowestLink = max(c.slowestLink, pcie+maxHops)
-			found := connection{rate: rate{pcie, pcie}, kind: c.kind(string(relation)), distance: uint8(relation.Distance())}
+			relation, rate := relationOf(a, b, host), min(a.PCI.LinkMBps(), b.PCI.LinkMBps())
+			c.slowestLink = max(c.slowestLink, rate+maxHops)
 			if relation == v1alpha1.SameDevice {
-				found.rate = inside
+				rate = inside
 			}
-			c.connections[i*n+j], c.connections[j*n+i] = found, found
+			for _, at := range []int{i*n + j, j*n + i} {
+				c.rates[at], t.distances[at] = rate, int32(relation.Distance())
+			}
 			for scale, farthest := range reach {
 				if relation.Distance() <= farthest.Distance() {
-					c.topology.places[scale][i] = c.topology.places[scale][j]
+					t.places[scale][i] = t.places[scale][j]
 				}
 			}
 		}
@@ -82,15 +67,11 @@ func (c *connector) overPCI(onlyNUMA *int32) {
 }
 
 // relationOf says what lies between two devices, parts of one device included where they are not on PCI.
-func relationOf(a, b *v1alpha1.Device, onlyNUMA *int32) v1alpha1.PCIRelation {
-	if a.Partition != nil && b.Partition != nil && a.Partition.Parent == b.Partition.Parent {
+func relationOf(a, b *v1alpha1.Device, host *v1alpha1.Host) v1alpha1.PCIRelation {
+	if a.Partition != nil && b.Partition != nil && a.Whole() == b.Whole() {
 		return v1alpha1.SameDevice
 	}
-	numaA, numaB := a.NUMANode, b.NUMANode
-	if onlyNUMA != nil {
-		numaA, numaB = onlyNUMA, onlyNUMA
-	}
-	return v1alpha1.RelationOf(a.PCI, b.PCI, numaA, numaB)
+	return host.RelationOf(a.PCI, b.PCI, a.NUMANode, b.NUMANode)
 }
 
 // overDomain connects the members of a domain.
@@ -99,7 +80,7 @@ func (c *connector) overDomain(d *v1alpha1.LinkDomain) {
 	where := c.layoutOf(d)
 	for i, a := range d.Members {
 		for _, b := range d.Members[:i] {
-			c.link(a, b, c.rated(peer, where.hops(a, b)), d.Kind)
+			c.link(a, b, peer, where.hops(a, b))
 		}
 	}
 }
@@ -118,69 +99,38 @@ func peerMBps(d *v1alpha1.LinkDomain) int64 {
 	}
 }
 
-// rated is the rate over so many links of the same kind.
-func (c *connector) rated(mbps int64, hops int) rate {
-	if mbps <= 0 {
-		return rate{order: c.slowestLink - int64(hops)}
-	}
-	shared := mbps / int64(hops)
-	return rate{c.slowestLink + shared, shared}
-}
-
-// link notes a link between two devices, unless a faster link is known or both are parts of one device.
-func (c *connector) link(a, b v1alpha1.DeviceID, over rate, kind string) {
+// link notes that two devices reach each other over so many links of a rate in MB/s, 0 where that is not known. The fastest way
+// between the two counts.
+func (c *connector) link(a, b v1alpha1.DeviceID, mbps int64, hops int) {
 	i, knownA := c.topology.index[a]
 	j, knownB := c.topology.index[b]
 	if !knownA || !knownB || i == j {
 		return
 	}
+	rate := c.slowestLink - int64(hops)
+	if mbps > 0 {
+		rate = c.slowestLink + mbps/int64(hops)
+	}
 	n := len(c.devices)
 	for _, at := range []int{i*n + j, j*n + i} {
-		found := &c.connections[at]
-		if found.rate == inside || c.linked[at] && found.order >= over.order {
-			continue
-		}
-		found.rate, found.kind, c.linked[at] = over, c.kind(kind), true
+		c.rates[at] = max(c.rates[at], rate)
 	}
 }
 
-// kind is the number of a name.
-func (c *connector) kind(name string) uint8 {
-	t := c.topology
-	at := slices.Index(t.kinds, name)
-	if at < 0 && len(t.kinds) < 256 {
-		t.kinds = append(t.kinds, name)
-		at = len(t.kinds) - 1
-	}
-	return uint8(max(0, at))
-}
-
-// maxLevel bounds the rates that are told apart, so that a distance fits in 16 bits; all that are slower are equal.
-const maxLevel = 9000
-
-// rank orders the rates of the node and computes the distances.
-func (t *Topology) rank(connections []connection) {
-	orders := map[int64]rate{}
-	for i, c := range connections {
-		if n := len(t.ids); i/n != i%n {
-			orders[c.order] = c.rate
+// rank numbers the rates of the node, the fastest first, and adds the number of faster ones to the distances.
+func (t *Topology) rank(rates []int64) {
+	n := len(t.ids)
+	levels := map[int64]int{}
+	for i, rate := range rates {
+		if i/n != i%n {
+			levels[rate] = 0
 		}
 	}
-	for _, r := range orders {
-		t.rates = append(t.rates, r)
+	t.levels = len(levels)
+	for slower, rate := range slices.Sorted(maps.Keys(levels)) {
+		levels[rate] = t.levels - 1 - slower
 	}
-	slices.SortFunc(t.rates, func(a, b rate) int { return cmp.Compare(b.order, a.order) })
-	t.rates = t.rates[:min(len(t.rates), maxLevel)]
-	levels := make(map[int64]int, len(t.rates))
-	for level, r := range t.rates {
-		levels[r.order] = level
-	}
-	t.pairs = make([]pair, len(connections))
-	for i, c := range connections {
-		level, told := levels[c.order]
-		if !told {
-			level = len(t.rates) - 1
-		}
-		t.pairs[i] = pair{distance: uint16(max(0, level)*steps + int(c.distance)), kind: c.kind}
+	for i, rate := range rates {
+		t.distances[i] += int32(levels[rate] * steps)
 	}
 }

@@ -1,6 +1,9 @@
 package preference
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // improve exchanges one device of the best set after another for a better one, as long as there is any.
 func (s *search) improve() {
@@ -84,13 +87,11 @@ func (s *search) bound(missing int) score {
 
 // leastDistance is the smallest distance of two devices that are alive.
 func (s *search) leastDistance() int {
-	least := -1
+	least := math.MaxInt32
 	for i := s.alive.next(0); i >= 0; i = s.alive.next(i + 1) {
 		for j := s.alive.next(i + 1); j >= 0; j = s.alive.next(j + 1) {
-			if d := int(s.topology.pair(i, j).distance); least < 0 || d < least {
-				least = d
-			}
+			least = min(least, s.topology.distance(i, j))
 		}
 	}
-	return max(0, least)
+	return least
 }

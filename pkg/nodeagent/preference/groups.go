@@ -1,6 +1,9 @@
 package preference
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Limits of the search for groups, which only unusual topologies reach: the groups found until then count.
 const (
@@ -14,22 +17,15 @@ const (
 // findGroups returns the groups of every distance, each once, and whether these are all.
 func (t *Topology) findGroups() ([]set, bool) {
 	n := len(t.ids)
-	var distances []uint16
-	for i := range n {
-		for j := range i {
-			distances = append(distances, t.pair(i, j).distance)
-		}
-	}
-	slices.Sort(distances)
 	f := groupFinder{known: map[string]bool{}}
-	for _, distance := range slices.Compact(distances) {
+	for _, distance := range slices.Compact(slices.Sorted(slices.Values(t.distances))) {
 		f.near = make([]set, n)
 		all := newSet(n)
 		for i := range n {
 			all.add(i)
 			f.near[i] = newSet(n)
 			for j := range n {
-				if i != j && t.pair(i, j).distance <= distance {
+				if i != j && t.distances[i*n+j] <= distance {
 					f.near[i].add(j)
 				}
 			}
@@ -89,14 +85,8 @@ func (f *groupFinder) note(group set) {
 	if group.count() < 2 {
 		return
 	}
-	key := make([]byte, 0, 8*len(group))
-	for _, word := range group {
-		for shift := 0; shift < 64; shift += 8 {
-			key = append(key, byte(word>>shift))
-		}
-	}
-	if !f.known[string(key)] {
-		f.known[string(key)] = true
+	if key := fmt.Sprint(group); !f.known[key] {
+		f.known[key] = true
 		f.groups = append(f.groups, group)
 	}
 }

@@ -16,21 +16,20 @@ type layout struct {
 	shape []int
 	// closed says that each dimension is a ring.
 	closed bool
-	at     map[v1alpha1.DeviceID][]int
+	// at numbers the places, the first dimension counting fastest.
+	at map[v1alpha1.DeviceID]int
 }
 
 // hops is the number of links between two members, 1 at least.
 func (l layout) hops(a, b v1alpha1.DeviceID) int {
 	from, to, sum := l.at[a], l.at[b], 0
-	if from == nil || to == nil {
-		return 1
-	}
-	for d, size := range l.shape {
-		step := max(from[d]-to[d], to[d]-from[d])
+	for _, size := range l.shape {
+		step := max(from%size-to%size, to%size-from%size)
 		if l.closed {
 			step = min(step, size-step)
 		}
 		sum += step
+		from, to = from/size, to/size
 	}
 	return min(max(1, sum), maxHops)
 }
@@ -42,48 +41,40 @@ func (c *connector) layoutOf(d *v1alpha1.LinkDomain) layout {
 	if d.Topology != v1alpha1.TopologyTorus && d.Topology != v1alpha1.TopologyRing {
 		return layout{}
 	}
-	chips, members := c.chipsOf(d.Members)
-	where := layout{shape: chipShape(d, len(chips)), closed: closes(d), at: map[v1alpha1.DeviceID][]int{}}
-	if where.shape == nil {
-		return layout{}
+	chips := c.chipsOf(d.Members)
+	l := layout{shape: chipShape(d, len(chips)), closed: closes(d), at: map[v1alpha1.DeviceID]int{}}
+	for _, id := range d.Members {
+		l.at[id] = slices.Index(chips, c.chip(id))
 	}
-	for i, chip := range chips {
-		for _, id := range members[chip] {
-			where.at[id] = coordinates(i, where.shape)
-		}
-	}
-	return where
+	return l
 }
 
-// chipsOf returns the physical devices of a domain in order of their numbers, and the members that each one has.
-func (c *connector) chipsOf(ids []v1alpha1.DeviceID) ([]v1alpha1.DeviceID, map[v1alpha1.DeviceID][]v1alpha1.DeviceID) {
+// chip is the physical device of a member.
+func (c *connector) chip(id v1alpha1.DeviceID) v1alpha1.DeviceID {
+	if at, known := c.topology.index[id]; known {
+		return c.devices[at].Whole()
+	}
+	return id
+}
+
+// chipsOf returns the physical devices of a domain in order of their numbers, or of their ids where not all have one.
+func (c *connector) chipsOf(members []v1alpha1.DeviceID) []v1alpha1.DeviceID {
 	var chips []v1alpha1.DeviceID
-	members, numbers, numbered := map[v1alpha1.DeviceID][]v1alpha1.DeviceID{}, map[v1alpha1.DeviceID]int32{}, true
-	for _, id := range ids {
-		chip := id
-		if at, known := c.topology.index[id]; known {
-			d := c.devices[at]
-			if d.Partition != nil {
-				chip = d.Partition.Parent
-			}
-			if d.Index != nil {
-				numbers[chip] = *d.Index
-			}
+	numbers := map[v1alpha1.DeviceID]int32{}
+	for _, id := range members {
+		chip := c.chip(id)
+		chips = append(chips, chip)
+		if at, known := c.topology.index[id]; known && c.devices[at].Index != nil {
+			numbers[chip] = *c.devices[at].Index
 		}
-		if members[chip] == nil {
-			chips = append(chips, chip)
-		}
-		members[chip] = append(members[chip], id)
-		_, has := numbers[chip]
-		numbered = numbered && has
+	}
+	if slices.ContainsFunc(chips, func(chip v1alpha1.DeviceID) bool { _, has := numbers[chip]; return !has }) {
+		clear(numbers)
 	}
 	slices.SortFunc(chips, func(a, b v1alpha1.DeviceID) int {
-		if numbered {
-			return cmp.Or(cmp.Compare(numbers[a], numbers[b]), cmp.Compare(a, b))
-		}
-		return cmp.Compare(a, b)
+		return cmp.Or(cmp.Compare(numbers[a], numbers[b]), cmp.Compare(a, b))
 	})
-	return chips, members
+	return slices.Compact(chips)
 }
 
 // chipShape is the shape of a domain in chips: where each chip has several members, the last dimension may be these. It
@@ -118,14 +109,6 @@ func closes(d *v1alpha1.LinkDomain) bool {
 		}
 	}
 	return d.PeerMBps > 0 && d.DeviceMBps/d.PeerMBps > corner
-}
-
-func coordinates(i int, shape []int) []int {
-	at := make([]int, len(shape))
-	for d, size := range shape {
-		at[d], i = i%size, i/size
-	}
-	return at
 }
 
 // product is 0 where a size is not positive, or the product is beyond any node.

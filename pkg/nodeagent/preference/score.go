@@ -57,9 +57,9 @@ func (t *Topology) newPartial() *partial {
 
 // cost is the sum of the distances from a device to all members.
 func (p *partial) cost(device int) int {
-	sum, row := 0, p.topology.pairs[device*len(p.topology.ids):]
+	sum, row := 0, p.topology.distances[device*len(p.topology.ids):]
 	for _, m := range p.members {
-		sum += int(row[m].distance)
+		sum += int(row[m])
 	}
 	return sum
 }

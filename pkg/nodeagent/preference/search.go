@@ -60,7 +60,7 @@ func (t *Topology) choose(free, required set, size int, limitFor func(devices in
 	for i := range s.among {
 		s.among[i], words = words[:len(free)], words[len(free):]
 	}
-	for level := range max(1, len(t.rates)) {
+	for level := range max(1, t.levels) {
 		if !s.narrow(level) {
 			continue
 		}
@@ -81,7 +81,7 @@ func (s *search) narrow(level int) bool {
 	for i := s.free.next(0); i >= 0; i = s.free.next(i + 1) {
 		clear(s.near[i])
 		for j := s.free.next(0); j >= 0; j = s.free.next(j + 1) {
-			if i != j && s.topology.pair(i, j).level() <= level {
+			if i != j && s.topology.level(i, j) <= level {
 				s.near[i].add(j)
 			}
 		}
@@ -154,9 +154,9 @@ func (s *search) growFrom(seed int, candidates set) {
 			return
 		}
 		among.keep(s.near[next])
-		row := s.topology.pairs[next*len(s.costs):]
+		row := s.topology.distances[next*len(s.costs):]
 		for i := among.next(0); i >= 0; i = among.next(i + 1) {
-			s.costs[i] += int(row[i].distance)
+			s.costs[i] += int(row[i])
 		}
 	}
 }

@@ -19,10 +19,10 @@ import (
 type Topology struct {
 	ids   []v1alpha1.DeviceID // in order
 	index map[v1alpha1.DeviceID]int
-	// pairs has a row for each device.
-	pairs []pair
-	rates []rate   // by level
-	kinds []string // names of pair.kind
+	// distances has a row for each device, the closest pairs first: steps times the number of rates that are faster, plus the
+	// distance on PCI. levels is the number of rates.
+	distances []int32
+	levels    int
 	// places are the classes of the devices at each of the scales: a device's class is the number of its first member.
 	places [scales][]int
 	// twins are the devices that each may be exchanged for without any difference but the name; itself is among them.
@@ -32,18 +32,8 @@ type Topology struct {
 	sets []int
 }
 
-// pair is what lies between two devices.
-type pair struct {
-	// distance orders pairs, the closest first: steps times the number of rates that are faster, plus the distance on PCI.
-	distance uint16
-	kind     uint8
-}
-
 // steps is the number of distances that v1alpha1.PCIRelation tells apart.
 const steps = 7
-
-// level is the number of rates on the node that are faster.
-func (p pair) level() int { return int(p.distance) / steps }
 
 // The scales at which devices are in one place, the widest first.
 const (
@@ -81,7 +71,10 @@ func NewTopology(status *v1alpha1.AcceleratorInventoryStatus) *Topology {
 	return t
 }
 
-func (t *Topology) pair(a, b int) pair { return t.pairs[a*len(t.ids)+b] }
+func (t *Topology) distance(a, b int) int { return int(t.distances[a*len(t.ids)+b]) }
+
+// level is the number of rates on the node that are faster than the rate of two devices.
+func (t *Topology) level(a, b int) int { return t.distance(a, b) / steps }
 
 // findTwins compares each device with the first of every class of twins. Where not all groups are known, exchanging two
 // devices might change what is left for others, so that none has a twin.
@@ -107,7 +100,7 @@ func (t *Topology) findTwins(allGroups bool) {
 // exchangeable says whether two devices are equally close to every other.
 func (t *Topology) exchangeable(a, b int) bool {
 	for x := range t.ids {
-		if x != a && x != b && t.pair(a, x).distance != t.pair(b, x).distance {
+		if x != a && x != b && t.distance(a, x) != t.distance(b, x) {
 			return false
 		}
 	}

@@ -61,11 +61,8 @@ func (o *offering) allocate(ids []string, inject Inject) (*pluginapi.ContainerAl
 // response is an answer as the kubelet takes it.
 func response(answer injection.Answer) *pluginapi.ContainerAllocateResponse {
 	r := &pluginapi.ContainerAllocateResponse{Envs: maps.Clone(answer.Environment)}
-	for _, d := range answer.Devices {
-		r.Devices = append(r.Devices, &pluginapi.DeviceSpec{HostPath: d.HostPath, ContainerPath: d.ContainerPath, Permissions: d.Permissions})
-	}
-	for _, m := range answer.Mounts {
-		r.Mounts = append(r.Mounts, &pluginapi.Mount{HostPath: m.HostPath, ContainerPath: m.ContainerPath, ReadOnly: m.ReadOnly})
+	for _, path := range answer.Paths {
+		r.Devices = append(r.Devices, &pluginapi.DeviceSpec{HostPath: path, ContainerPath: path, Permissions: injection.Permissions})
 	}
 	for _, name := range answer.CDIDevices {
 		r.CdiDevices = append(r.CdiDevices, &pluginapi.CDIDevice{Name: name})

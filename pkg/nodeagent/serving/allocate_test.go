@@ -39,9 +39,7 @@ func TestAllocate(t *testing.T) {
 			t.Errorf("the node has %d devices, want 3", len(node))
 		}
 		return injection.Answer{
-			Environment: map[string]string{"A": "b"}, CDIDevices: []string{"v/c=n"},
-			Devices: []injection.DeviceNode{{HostPath: "/dev/a", ContainerPath: "/dev/b", Permissions: "rw"}},
-			Mounts:  []injection.Mount{{HostPath: "/h", ContainerPath: "/c", ReadOnly: true}},
+			Environment: map[string]string{"A": "b"}, CDIDevices: []string{"v/c=n"}, Paths: []string{"/dev/a"},
 		}, nil
 	}
 	got, err := o.allocate([]string{"nvidia-1/1", "nvidia-0/0", "nvidia-1/0"}, answer)
@@ -50,8 +48,7 @@ func TestAllocate(t *testing.T) {
 	}
 	want := &pluginapi.ContainerAllocateResponse{
 		Envs: map[string]string{"A": "b"}, CdiDevices: []*pluginapi.CDIDevice{{Name: "v/c=n"}},
-		Devices: []*pluginapi.DeviceSpec{{HostPath: "/dev/a", ContainerPath: "/dev/b", Permissions: "rw"}},
-		Mounts:  []*pluginapi.Mount{{HostPath: "/h", ContainerPath: "/c", ReadOnly: true}},
+		Devices: []*pluginapi.DeviceSpec{{HostPath: "/dev/a", ContainerPath: "/dev/a", Permissions: "rw"}},
 	}
 	fields := cmpopts.IgnoreUnexported(pluginapi.ContainerAllocateResponse{}, pluginapi.CDIDevice{}, pluginapi.DeviceSpec{}, pluginapi.Mount{})
 	if diff := cmp.Diff(want, got, fields); diff != "" {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
 	"github.com/rankwright/rankwright/pkg/survey"
@@ -20,8 +21,8 @@ import (
 const (
 	// Label is on the Jobs; its value says vendor and way.
 	Label = "rankwright.dev/verify"
-	// Expects is the annotation of a Job with the number of devices that its pod should see; 0 means all of its vendor.
-	Expects = "rankwright.dev/verify-expects"
+	// expects is the annotation of a Job with the number of devices that its pod should see; 0 means all of its vendor.
+	expects = "rankwright.dev/verify-expects"
 )
 
 // Options say what to collect.
@@ -39,30 +40,21 @@ func Collect(ctx context.Context, config *rest.Config, o Options) ([]survey.Pod,
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.Patience)
-	defer cancel()
-	tick := time.NewTicker(o.Period)
-	defer tick.Stop()
+	var jobs []job
 	start := time.Now()
-	for {
-		jobs, err := look(ctx, client, o.Namespace)
+	err = wait.PollUntilContextTimeout(ctx, o.Period, o.Patience, true, func(ctx context.Context) (bool, error) {
+		seen, err := look(ctx, client, o.Namespace)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
-		if settled(jobs, time.Since(start) >= o.Grace) {
-			return report(ctx, client, jobs)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return lastReport(context.WithoutCancel(ctx), client, jobs, o.Grace)
-		}
+		jobs = seen
+		return settled(jobs, time.Since(start) >= o.Grace), nil
+	})
+	if err != nil && !wait.Interrupted(err) {
+		return nil, err
 	}
-}
-
-// lastReport is a report of what there is when the time is up, read in a time of its own.
-func lastReport(ctx context.Context, client *reader, jobs []job, patience time.Duration) ([]survey.Pod, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	// What there is when the time is up is read in a time of its own.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Grace)
 	defer cancel()
 	return report(ctx, client, jobs)
 }
@@ -113,9 +105,9 @@ func stuck(pod *pod) string {
 func report(ctx context.Context, client *reader, jobs []job) ([]survey.Pod, error) {
 	var found []survey.Pod
 	for _, j := range jobs {
-		expected, err := strconv.Atoi(cmp.Or(j.Metadata.Annotations[Expects], "1"))
+		expected, err := strconv.Atoi(cmp.Or(j.Metadata.Annotations[expects], "1"))
 		if err != nil || expected < 0 {
-			return nil, fmt.Errorf("Job %s: annotation %s: %q is no number of devices", j.Metadata.Name, Expects, j.Metadata.Annotations[Expects])
+			return nil, fmt.Errorf("Job %s: annotation %s: %q is no number of devices", j.Metadata.Name, expects, j.Metadata.Annotations[expects])
 		}
 		said := survey.Pod{Name: j.Metadata.Labels[Label], Asked: asked(&j.Spec.Template.Spec), Expected: expected, Phase: pending}
 		if j.pod == nil {

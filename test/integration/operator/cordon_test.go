@@ -7,8 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/cordon"
@@ -82,6 +84,31 @@ func TestCordonsSurviveTheirInventory(t *testing.T) {
 	if got := w.cordoned(); len(got) > 0 {
 		t.Errorf("%v are cordoned after that was lifted", got)
 	}
+}
+
+// The administrator is faster than the next look at the inventory, which then sees it without cordons, as it was when it was new. The
+// keeper looks when the test says so, and no manager beside it.
+func TestCordonsLiftedRightAfterTheyWereRestoredStayLifted(t *testing.T) {
+	w := newCordonWorld(t)
+	keeper := cordon.Keeper{Inventories: w, Reader: w, Writer: w, Namespace: operation.Namespace}
+	look := func() {
+		t.Helper()
+		_, err := keeper.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Name: "n1"}})
+		w.Must(err)
+	}
+	w.cordon(operation.DeviceID(0))
+	look()
+	w.replaceNode()
+	look()
+	if diff := cmp.Diff([]v1alpha1.DeviceID{operation.DeviceID(0)}, w.cordoned()); diff != "" {
+		t.Fatalf("cordoned after the node was replaced (-want +got):\n%s", diff)
+	}
+	w.cordon()
+	look()
+	if got := w.cordoned(); len(got) > 0 {
+		t.Errorf("%v are cordoned after that was lifted", got)
+	}
+	w.awaitRecord(false)
 }
 
 func TestLiftedCordonsAreForgotten(t *testing.T) {

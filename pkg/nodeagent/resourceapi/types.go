@@ -1,29 +1,30 @@
-package dra
+// Package resourceapi has what the agent reads and writes of resource.k8s.io/v1. The package k8s.io/api/resource/v1 has all of
+// Pods in it, which every agent would hold.
+package resourceapi
 
 import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What the driver reads and writes of resource.k8s.io/v1, by the names of k8s.io/api/resource/v1. That package has all of
-// Pods in it, which every agent would hold.
-
-// resourceSlice is a part of what a driver offers.
-type resourceSlice struct {
+// Slice is a ResourceSlice: a part of what a driver offers.
+type Slice struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 
-	Spec resourceSliceSpec `json:"spec"`
+	Spec SliceSpec `json:"spec"`
 }
 
-type resourceSliceSpec struct {
-	Driver   string       `json:"driver"`
-	Pool     resourcePool `json:"pool"`
-	NodeName string       `json:"nodeName,omitempty"`
-	Devices  []Device     `json:"devices,omitempty"`
+// SliceSpec says which devices of a pool a slice has.
+type SliceSpec struct {
+	Driver   string   `json:"driver"`
+	Pool     Pool     `json:"pool"`
+	NodeName string   `json:"nodeName,omitempty"`
+	Devices  []Device `json:"devices,omitempty"`
 }
 
-type resourcePool struct {
+// Pool is all the slices of a driver that belong together, on one node here.
+type Pool struct {
 	Name               string `json:"name"`
 	Generation         int64  `json:"generation"`
 	ResourceSliceCount int64  `json:"resourceSliceCount"`
@@ -60,53 +61,54 @@ type Capacity struct {
 
 // What the API server takes (k8s.io/api/resource/v1, types.go).
 const (
-	// maxDevices is how many devices a ResourceSlice has at most where one has a taint
+	// MaxDevices is how many devices a ResourceSlice has at most where one has a taint
 	// (ResourceSliceMaxDevicesWithAdvancedFeatures).
-	maxDevices = 64
-	// maxText is the length of a text or a version in bytes (DeviceAttributeMaxValueLength).
-	maxText = 64
+	MaxDevices = 64
+	// MaxText is the length of a text or a version in bytes (DeviceAttributeMaxValueLength).
+	MaxText = 64
 )
 
-// resourceClaim is what the scheduler has allotted to pods.
-type resourceClaim struct {
+// Claim is a ResourceClaim: what the scheduler has allotted to pods.
+type Claim struct {
 	metav1.ObjectMeta `json:"metadata"`
 
-	Status resourceClaimStatus `json:"status"`
+	Status ClaimStatus `json:"status"`
 }
 
-type resourceClaimStatus struct {
-	Allocation  *allocation `json:"allocation"`
-	ReservedFor []consumer  `json:"reservedFor"`
+// ClaimStatus says which devices a claim has, and which pods may use them.
+type ClaimStatus struct {
+	Allocation  *Allocation `json:"allocation"`
+	ReservedFor []Consumer  `json:"reservedFor"`
 }
 
-// allocation has the part of an allocation that says which devices there are.
-type allocation struct {
+// Allocation has the part of an allocation that says which devices there are.
+type Allocation struct {
 	Devices struct {
-		Results []result `json:"results"`
+		Results []Result `json:"results"`
 	} `json:"devices"`
 }
 
-// result is a device for a request of a claim.
-type result struct {
+// Result is a device for a request of a claim.
+type Result struct {
 	Request     string       `json:"request"`
 	Driver      string       `json:"driver"`
 	Pool        string       `json:"pool"`
 	Device      string       `json:"device"`
 	AdminAccess bool         `json:"adminAccess"`
-	Tolerations []toleration `json:"tolerations"`
+	Tolerations []Toleration `json:"tolerations"`
 	ShareID     *string      `json:"shareID"`
 }
 
-// toleration says of which taints a request takes devices nevertheless.
-type toleration struct {
+// Toleration says of which taints a request takes devices nevertheless.
+type Toleration struct {
 	Key      string `json:"key"`
 	Operator string `json:"operator"`
 	Value    string `json:"value"`
 	Effect   string `json:"effect"`
 }
 
-// consumer may use a claim.
-type consumer struct {
+// Consumer may use a claim.
+type Consumer struct {
 	APIGroup string `json:"apiGroup"`
 	Resource string `json:"resource"`
 	Name     string `json:"name"`
