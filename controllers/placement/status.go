@@ -63,7 +63,7 @@ func statusOf(p *pass, now time.Time) v1alpha1.ModelPlacementStatus {
 	stages := []*metav1.Condition{plannedCondition(p), reservedCondition(p), meshedCondition(p)}
 	ready := readyCondition(p, stages)
 	next.Phase = phaseOf(p, ready)
-	all := append(stages, ready)
+	all := append(slices.Clone(stages), ready)
 	next.Conditions = slices.DeleteFunc(slices.Clone(p.placement.Status.Conditions), func(said metav1.Condition) bool {
 		return !slices.ContainsFunc(all, func(c *metav1.Condition) bool { return c.Type == said.Type })
 	})

@@ -89,8 +89,8 @@ const (
 // usualNode is the number of devices of a node where the catalogue does not say.
 const usualNode = 8
 
-// OnBaseboard says whether the product is a module for a baseboard that links it to others.
-func (p *Product) OnBaseboard() bool {
+// onBaseboard says whether the product is a module for a baseboard that links it to others.
+func (p *Product) onBaseboard() bool {
 	return slices.Contains(p.Forms, "sxm") || slices.Contains(p.Forms, "oam")
 }
 

@@ -32,7 +32,7 @@ func Find(name string) (Product, error) {
 	}
 	found := kept(Products(), func(p *Product) bool { return describes(wanted, p) })
 	for _, narrow := range []func(*Product) bool{
-		func(p *Product) bool { return saysAll(wanted, p) }, (*Product).OnBaseboard,
+		func(p *Product) bool { return saysAll(wanted, p) }, (*Product).onBaseboard,
 	} {
 		if some := kept(found, narrow); len(some) > 0 {
 			found = some

@@ -46,7 +46,7 @@ func Admit(pod *corev1.Pod, offer *Offer) ([]string, error) {
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, launch.AnnotationPodDevices, launch.PodDevicesText(devices))
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, AnnotationContainer, pod.Spec.Containers[container].Name)
 	if !Gated(pod) {
-		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: Gate})
+		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: gate})
 	}
 	equip(pod)
 	return warnings, nil

@@ -35,7 +35,7 @@ func Bind(pod *corev1.Pod, offer *Offer) (*launch.Pod, error) {
 	} {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, key, value)
 	}
-	pod.Spec.SchedulingGates = slices.DeleteFunc(pod.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == Gate })
+	pod.Spec.SchedulingGates = slices.DeleteFunc(pod.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == gate })
 	return place, nil
 }
 

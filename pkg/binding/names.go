@@ -10,8 +10,8 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Gate keeps a pod from being scheduled until its placement has a plan and a mesh.
-const Gate = v1alpha1.Prefix + "placement"
+// gate keeps a pod from being scheduled until its placement has a plan and a mesh.
+const gate = v1alpha1.Prefix + "placement"
 
 // LabelIndex holds a pod's index among the pods of its placement, from 0: all of the first copy, then all of the second. The
 // author of single pods sets it; the webhook sets it for pods of a controller.
@@ -34,7 +34,7 @@ const VolumeName = "rankwright-mesh"
 
 // Gated says whether a pod waits for its place.
 func Gated(pod *corev1.Pod) bool {
-	return slices.Contains(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: Gate})
+	return slices.Contains(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: gate})
 }
 
 // ByAuthor says whether whoever made the pod bound it: it names its plan and has no gate. Such a pod is left as it is.

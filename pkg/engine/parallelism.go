@@ -82,7 +82,7 @@ func refuse(degree string, value int, format string, arguments ...any) *Refusal 
 
 // Refuses says why the engine cannot run a case; nil where it can.
 func (e *Engine) Refuses(c *Case) *Refusal {
-	for _, rule := range [...]func(*Case) *Refusal{e.RefusesTensor, e.RefusesPipeline, e.RefusesData, e.RefusesContext, e.RefusesExperts} {
+	for _, rule := range [...]func(*Case) *Refusal{e.refusesTensor, e.RefusesPipeline, e.RefusesData, e.RefusesContext, e.RefusesExperts} {
 		if r := rule(c); r != nil {
 			return r
 		}
@@ -90,8 +90,8 @@ func (e *Engine) Refuses(c *Case) *Refusal {
 	return nil
 }
 
-// RefusesTensor says why tensor ranks cannot share the layers.
-func (e *Engine) RefusesTensor(c *Case) *Refusal {
+// refusesTensor says why tensor ranks cannot share the layers.
+func (e *Engine) refusesTensor(c *Case) *Refusal {
 	switch {
 	case !splits(c.Architecture, c.Tensor):
 		return unsplit(c)

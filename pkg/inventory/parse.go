@@ -92,7 +92,7 @@ func (t Term) versionSelector(f field) (Selector, error) {
 		return nil, t.BadOperator("a version is compared by > >= < <= == !=")
 	}
 	if _, ok := capability(t.Value); !ok {
-		return nil, t.BadValue("write numbers with points between them, such as 9.0")
+		return nil, t.badValue("write numbers with points between them, such as 9.0")
 	}
 	return func(d *v1alpha1.Device) bool {
 		order, ok := compareCapabilities(f.version(d), t.Value)

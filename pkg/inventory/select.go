@@ -62,8 +62,8 @@ func ByProduct(pattern string) Selector {
 // usable selects devices that new work may be put on; Unhealthy and Unknown ones are not.
 func usable(d *v1alpha1.Device) bool { return d.Usable() }
 
-// ByHealth selects devices in any of the states.
-func ByHealth(states ...v1alpha1.HealthState) Selector {
+// byHealth selects devices in any of the states.
+func byHealth(states ...v1alpha1.HealthState) Selector {
 	return func(d *v1alpha1.Device) bool { return slices.Contains(states, d.Health.State) }
 }
 

@@ -25,7 +25,7 @@ func TestSelectors(t *testing.T) {
 		"glob of a product":  {ByProduct("tesla t?"), []string{"t4"}},
 		"glob of the middle": {ByProduct("H100*"), []string{}},
 		"usable":             {All(ByFamily(v1alpha1.FamilyGPU), usable), []string{"h0", "t4"}},
-		"health":             {ByHealth(v1alpha1.Unhealthy, v1alpha1.Unknown), []string{"npu", "h1"}},
+		"health":             {byHealth(v1alpha1.Unhealthy, v1alpha1.Unknown), []string{"npu", "h1"}},
 		"neither":            {Not(Any(ByVendor("nvidia"), ByVendor("google"))), []string{"cpu", "npu", "gaudi"}},
 		"available":          {available(&inventory), []string{"cpu", "core0", "core1", "h0"}},
 	}

@@ -87,8 +87,8 @@ func (t Term) BadOperator(remedy string) error {
 	return fmt.Errorf("position %d: operator %s does not go with %s: %s", t.operatorAt+1, t.Operator, t.Field, remedy)
 }
 
-// BadValue returns an error at the term's value.
-func (t Term) BadValue(remedy string) error {
+// badValue returns an error at the term's value.
+func (t Term) badValue(remedy string) error {
 	return fmt.Errorf("position %d: value %q of %s: %s", t.valueAt+1, t.Value, t.Field, remedy)
 }
 
@@ -103,18 +103,18 @@ func (t Term) Quantity(units map[string]float64) (value float64, unit string, er
 	remedy := "write a decimal number with " + unitList(units)
 	number, err := strconv.ParseFloat(strings.TrimSuffix(t.Value, rest), 64)
 	if err != nil {
-		return 0, "", t.BadValue(remedy)
+		return 0, "", t.badValue(remedy)
 	}
 	for name, worth := range units {
 		if !strings.EqualFold(name, suffix) {
 			continue
 		}
 		if number*worth > maxQuantity {
-			return 0, "", t.BadValue("write a smaller number")
+			return 0, "", t.badValue("write a smaller number")
 		}
 		return number * worth, name, nil
 	}
-	return 0, "", t.BadValue(remedy)
+	return 0, "", t.badValue(remedy)
 }
 
 // unitList lists the units, the smallest first.

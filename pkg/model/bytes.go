@@ -41,9 +41,9 @@ func storedPlain(weights int64, p v1alpha1.Precision) int64 {
 // MXFP4 a mixture of experts stores only its routed experts in that format.
 func (m *Model) WeightBytes(p v1alpha1.Precision) int64 {
 	l := m.layout(p)
-	sum := add(m.EmbeddingBytes(p), m.FinalNormBytes(p))
+	sum := add(m.embeddingBytes(p), m.FinalNormBytes(p))
 	if !m.Architecture.TiedEmbeddings {
-		sum = add(sum, m.HeadBytes(p))
+		sum = add(sum, m.headBytes(p))
 	}
 	return add(sum, m.overLayers(p, func(layer int) int64 { return m.layerBytes(layer, 1, &l) }))
 }
@@ -66,10 +66,10 @@ func (m *Model) layerBytes(layer, ranks int, l *layout) int64 {
 	return sum
 }
 
-// EmbeddingBytes returns the bytes that the first stage stores before its layers, in p: the input embedding table,
+// embeddingBytes returns the bytes that the first stage stores before its layers, in p: the input embedding table,
 // learned positions and the encoder.
-func (m *Model) EmbeddingBytes(p v1alpha1.Precision) int64 {
-	return add(storedPlain(m.EmbeddingParameters(), p), m.beforeBytes(p))
+func (m *Model) embeddingBytes(p v1alpha1.Precision) int64 {
+	return add(storedPlain(m.embeddingParameters(), p), m.beforeBytes(p))
 }
 
 // beforeBytes returns the bytes before the layers except those of the embedding table; every rank has all of them.
@@ -77,14 +77,14 @@ func (m *Model) beforeBytes(p v1alpha1.Precision) int64 {
 	return storedPlain(add(positionWeights(&m.Architecture), m.EncoderParameters()), p)
 }
 
-// HeadBytes returns the bytes of the output head as the last stage stores it. Where a model shares its embedding table,
-// that is a copy of the table; on a single stage the table is stored once and HeadBytes must not be added.
-func (m *Model) HeadBytes(p v1alpha1.Precision) int64 {
-	return m.headBytes(int64(m.Architecture.VocabSize), p)
+// headBytes returns the bytes of the output head as the last stage stores it. Where a model shares its embedding table,
+// that is a copy of the table; on a single stage the table is stored once and headBytes must not be added.
+func (m *Model) headBytes(p v1alpha1.Precision) int64 {
+	return m.headRowBytes(int64(m.Architecture.VocabSize), p)
 }
 
-// headBytes returns the bytes of some rows of the head.
-func (m *Model) headBytes(rows int64, p v1alpha1.Precision) int64 {
+// headRowBytes returns the bytes of some rows of the head.
+func (m *Model) headRowBytes(rows int64, p v1alpha1.Precision) int64 {
 	l := m.layout(p)
 	bias := storedPlain(headBias(&m.Architecture), p)
 	return add(bias, l.head().bytes(1, rows, int64(m.Architecture.HiddenSize)))

@@ -199,8 +199,8 @@ func FuzzFromConfig(f *testing.F) {
 			}
 			return
 		}
-		if m.WeightBytes(m.Native) < 1 || m.CheckpointBytes() < m.WeightBytes(m.Native) || m.Work(0).Mixer.Split < 1 {
-			t.Fatalf("%d bytes, %d of the checkpoint, work %+v", m.WeightBytes(m.Native), m.CheckpointBytes(), m.Work(0))
+		if m.WeightBytes(m.Native) < 1 || m.checkpointBytes() < m.WeightBytes(m.Native) || m.Work(0).Mixer.Split < 1 {
+			t.Fatalf("%d bytes, %d of the checkpoint, work %+v", m.WeightBytes(m.Native), m.checkpointBytes(), m.Work(0))
 		}
 		if n := m.Parameters(); n < 1 || n > MaxParameters || m.ActiveParameters() < 1 {
 			t.Fatalf("%d parameters, %d active", n, m.ActiveParameters())

@@ -22,20 +22,20 @@ func widthPerToken(a *v1alpha1.Architecture, layer int) int64 {
 	return kvWidth(a, 1)
 }
 
-// LayerKVBytes returns the bytes that one sequence of some tokens keeps in a layer: its cache, capped by the window where
+// layerKVBytes returns the bytes that one sequence of some tokens keeps in a layer: its cache, capped by the window where
 // the layer has one, and its state of fixed size; 0 where there is no such layer.
-func (m *Model) LayerKVBytes(layer int, tokens int64, p v1alpha1.Precision) int64 {
+func (m *Model) layerKVBytes(layer int, tokens int64, p v1alpha1.Precision) int64 {
 	return m.LayerKVBytesPerRank(layer, tokens, 1, p)
 }
 
 // LayerKVBytesPerRank returns the bytes of LayerKVBytes that each tensor rank stores. Heads are shared out, and
 // replicated where there are fewer than ranks; a latent is on every rank.
 func (m *Model) LayerKVBytesPerRank(layer int, tokens int64, tensor int, p v1alpha1.Precision) int64 {
-	return add(m.LayerCacheBytesPerRank(layer, tokens, tensor, p), m.LayerStateBytesPerRank(layer, tensor, p))
+	return add(m.layerCacheBytesPerRank(layer, tokens, tensor, p), m.LayerStateBytesPerRank(layer, tensor, p))
 }
 
-// LayerCacheBytesPerRank is the part of LayerKVBytesPerRank that grows with the tokens.
-func (m *Model) LayerCacheBytesPerRank(layer int, tokens int64, tensor int, p v1alpha1.Precision) int64 {
+// layerCacheBytesPerRank is the part of LayerKVBytesPerRank that grows with the tokens.
+func (m *Model) layerCacheBytesPerRank(layer int, tokens int64, tensor int, p v1alpha1.Precision) int64 {
 	a := &m.Architecture
 	if layer < 0 || layer >= int(a.Layers) || isRecurrent(a, layer) {
 		return 0

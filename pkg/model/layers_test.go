@@ -22,7 +22,7 @@ func TestLayersOfARunAreCountedAlike(t *testing.T) {
 				for layer := run.First; layer < run.End; layer++ {
 					got := bytes{
 						m.LayerWeightBytes(layer, p), m.LayerWeightBytesPerRank(layer, 4, p),
-						m.LayerKVBytesPerRank(layer, 100000, 2, p), m.LayerParameters(layer),
+						m.LayerKVBytesPerRank(layer, 100000, 2, p), m.layerParameters(layer),
 					}
 					if want, ok := forms[run.Form]; ok && got != want {
 						t.Fatalf("%s in %s: layer %d of form %d takes %+v, others %+v", name, p, layer, run.Form, got, want)

@@ -28,9 +28,9 @@ type Model struct {
 
 // Parameters returns the number of weights; a shared embedding table counts once.
 func (m *Model) Parameters() int64 {
-	sum := add(m.EmbeddingParameters(), add(m.HeadParameters(), m.FinalNormParameters()))
+	sum := add(m.embeddingParameters(), add(m.HeadParameters(), m.FinalNormParameters()))
 	sum = add(sum, add(positionWeights(&m.Architecture), m.EncoderParameters()))
-	return add(sum, m.overLayers("", m.LayerParameters))
+	return add(sum, m.overLayers("", m.layerParameters))
 }
 
 // ActiveParameters returns the number of weights in the arithmetic of a token: all layers, with only the routed experts
@@ -38,17 +38,17 @@ func (m *Model) Parameters() int64 {
 // not count.
 func (m *Model) ActiveParameters() int64 {
 	a := &m.Architecture
-	sum := add(add(m.EmbeddingParameters(), headBias(a)), m.FinalNormParameters())
+	sum := add(add(m.embeddingParameters(), headBias(a)), m.FinalNormParameters())
 	return add(sum, m.overLayers("", func(layer int) int64 {
 		return m.overTensors(layer, func(t tensor) int64 { return t.active(a) })
 	}))
 }
 
-// LayerParameters counts the weights of a layer; 0 where there is no such layer.
-func (m *Model) LayerParameters(layer int) int64 { return m.overTensors(layer, tensor.weights) }
+// layerParameters counts the weights of a layer; 0 where there is no such layer.
+func (m *Model) layerParameters(layer int) int64 { return m.overTensors(layer, tensor.weights) }
 
-// EmbeddingParameters counts the input embedding table.
-func (m *Model) EmbeddingParameters() int64 {
+// embeddingParameters counts the input embedding table.
+func (m *Model) embeddingParameters() int64 {
 	return mul(int64(m.Architecture.VocabSize), int64(m.Architecture.HiddenSize))
 }
 
@@ -58,7 +58,7 @@ func (m *Model) HeadParameters() int64 {
 	if m.Architecture.TiedEmbeddings {
 		return headBias(&m.Architecture)
 	}
-	return add(m.EmbeddingParameters(), headBias(&m.Architecture))
+	return add(m.embeddingParameters(), headBias(&m.Architecture))
 }
 
 func headBias(a *v1alpha1.Architecture) int64 {

@@ -84,16 +84,16 @@ func TestKVCacheIsCappedByTheWindow(t *testing.T) {
 	gemma, mistral, llama := mustLookup(t, "Gemma-3-27B"), mustLookup(t, "Mistral-7B-v0.1"), mustLookup(t, "Llama-3.1-8B")
 	const perToken = 2 * 16 * 128 * 2
 	tests := map[string]struct{ got, want int64 }{
-		"local layer":             {gemma.LayerKVBytes(0, 8192, v1alpha1.BF16), 1024 * perToken},
-		"local layer, short":      {gemma.LayerKVBytes(0, 100, v1alpha1.BF16), 100 * perToken},
-		"global layer":            {gemma.LayerKVBytes(5, 8192, v1alpha1.BF16), 8192 * perToken},
-		"global layer in FP8":     {gemma.LayerKVBytes(5, 8192, v1alpha1.FP8), 8192 * perToken / 2},
-		"window on every layer":   {mistral.LayerKVBytes(31, 32768, v1alpha1.BF16), 4096 * 4096},
-		"no window":               {llama.LayerKVBytes(31, 32768, v1alpha1.BF16), 32768 * 4096},
-		"no such layer":           {llama.LayerKVBytes(32, 32768, v1alpha1.BF16), 0},
-		"negative layer":          {llama.LayerKVBytes(-1, 32768, v1alpha1.BF16), 0},
-		"no tokens":               {llama.LayerKVBytes(0, 0, v1alpha1.BF16), 0},
-		"more than can be stored": {llama.LayerKVBytes(0, 1<<62, v1alpha1.BF16), 1<<63 - 1},
+		"local layer":             {gemma.layerKVBytes(0, 8192, v1alpha1.BF16), 1024 * perToken},
+		"local layer, short":      {gemma.layerKVBytes(0, 100, v1alpha1.BF16), 100 * perToken},
+		"global layer":            {gemma.layerKVBytes(5, 8192, v1alpha1.BF16), 8192 * perToken},
+		"global layer in FP8":     {gemma.layerKVBytes(5, 8192, v1alpha1.FP8), 8192 * perToken / 2},
+		"window on every layer":   {mistral.layerKVBytes(31, 32768, v1alpha1.BF16), 4096 * 4096},
+		"no window":               {llama.layerKVBytes(31, 32768, v1alpha1.BF16), 32768 * 4096},
+		"no such layer":           {llama.layerKVBytes(32, 32768, v1alpha1.BF16), 0},
+		"negative layer":          {llama.layerKVBytes(-1, 32768, v1alpha1.BF16), 0},
+		"no tokens":               {llama.layerKVBytes(0, 0, v1alpha1.BF16), 0},
+		"more than can be stored": {llama.layerKVBytes(0, 1<<62, v1alpha1.BF16), 1<<63 - 1},
 	}
 	for name, test := range tests {
 		if test.got != test.want {
@@ -132,18 +132,18 @@ func TestTheWholeIsTheSumOfItsLayers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := models(t)
 		p := rapid.SampledFrom(precisions).Draw(t, "precision")
-		parameters := m.EmbeddingParameters() + m.HeadParameters() + m.FinalNormParameters() + m.EncoderParameters() +
+		parameters := m.embeddingParameters() + m.HeadParameters() + m.FinalNormParameters() + m.EncoderParameters() +
 			int64(m.Architecture.Positions)*int64(m.Architecture.HiddenSize)
-		bytes := m.EmbeddingBytes(p) + m.FinalNormBytes(p)
+		bytes := m.embeddingBytes(p) + m.FinalNormBytes(p)
 		if !m.Architecture.TiedEmbeddings {
-			bytes += m.HeadBytes(p)
+			bytes += m.headBytes(p)
 		}
 		var kv int64
 		for layer := range int(m.Architecture.Layers) {
-			parameters += m.LayerParameters(layer)
+			parameters += m.layerParameters(layer)
 			bytes += m.LayerWeightBytes(layer, p)
 			if m.Architecture.Attention.Compressed == nil {
-				kv += m.LayerCacheBytesPerRank(layer, 1, 1, p)
+				kv += m.layerCacheBytesPerRank(layer, 1, 1, p)
 			} else {
 				kv += stored(widthPerToken(&m.Architecture, layer), p)
 			}
@@ -152,10 +152,10 @@ func TestTheWholeIsTheSumOfItsLayers(t *testing.T) {
 			t.Fatalf("%s in %s: layers sum to %d parameters, %d bytes, %d of cache; the whole has %d, %d, %d",
 				m.Name, p, parameters, bytes, kv, m.Parameters(), m.WeightBytes(p), m.KVBytesPerToken(p))
 		}
-		if m.WeightBytes(m.Native) > m.CheckpointBytes() || m.Parameters() > m.CheckpointParameters() {
+		if m.WeightBytes(m.Native) > m.checkpointBytes() || m.Parameters() > m.checkpointParameters() {
 			t.Fatalf("%s: the checkpoint is smaller than the model", m.Name)
 		}
-		if m.ActiveParameters() > m.Parameters()+m.EmbeddingParameters() {
+		if m.ActiveParameters() > m.Parameters()+m.embeddingParameters() {
 			t.Fatalf("%s: more active parameters than there are", m.Name)
 		}
 	})

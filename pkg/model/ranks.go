@@ -23,7 +23,7 @@ func (m *Model) EmbeddingBytesPerRank(tensor int, p v1alpha1.Precision) int64 {
 // HeadBytesPerRank returns the bytes of the head that each tensor rank of the last stage stores, split as the embedding
 // table is. HeadBytes says when it must not be added.
 func (m *Model) HeadBytesPerRank(tensor int, p v1alpha1.Precision) int64 {
-	return m.headBytes(m.vocabRows(tensor), p)
+	return m.headRowBytes(m.vocabRows(tensor), p)
 }
 
 func (m *Model) vocabRows(tensor int) int64 {

@@ -11,18 +11,18 @@ func TestWhatLayersKeepOfASequence(t *testing.T) {
 	whisper, sparse := mustLookup(t, "Whisper-large-v3"), mustLookup(t, "DeepSeek-V3.2")
 	const state = 32*128*128*4 + (2*16*128+32*128)*3*2
 	tests := map[string]struct{ got, want int64 }{
-		"state, whatever the length":   {next.LayerKVBytes(0, 1<<20, v1alpha1.BF16), state},
-		"state of an empty sequence":   {next.LayerKVBytes(0, 0, v1alpha1.FP8), state},
+		"state, whatever the length":   {next.layerKVBytes(0, 1<<20, v1alpha1.BF16), state},
+		"state of an empty sequence":   {next.layerKVBytes(0, 0, v1alpha1.FP8), state},
 		"state on two ranks":           {next.LayerStateBytesPerRank(0, 2, v1alpha1.BF16), state / 2},
-		"cache between states":         {next.LayerKVBytes(3, 1000, v1alpha1.BF16), 1000 * 2 * 2 * 256 * 2},
+		"cache between states":         {next.layerKVBytes(3, 1000, v1alpha1.BF16), 1000 * 2 * 2 * 256 * 2},
 		"cache of all":                 {next.KVBytesPerToken(v1alpha1.BF16), 12 * 2 * 2 * 256 * 2},
-		"state of lightning attention": {m1.LayerKVBytes(6, 5, v1alpha1.BF16), 64 * 128 * 128 * 4},
+		"state of lightning attention": {m1.layerKVBytes(6, 5, v1alpha1.BF16), 64 * 128 * 128 * 4},
 		"encoder's output":             {whisper.LayerStateBytesPerRank(0, 1, v1alpha1.FP16), 1500 * 2 * 20 * 64 * 2},
-		"with the decoder's cache":     {whisper.LayerKVBytes(0, 448, v1alpha1.FP16), 1948 * 2 * 20 * 64 * 2},
-		"key of an indexer":            {sparse.LayerKVBytes(0, 10, v1alpha1.BF16), 10 * (512 + 64 + 128) * 2},
-		"window alone":                 {v4.LayerKVBytes(0, 10000, v1alpha1.BF16), 128 * 512 * 2},
-		"runs of 4 with an index":      {v4.LayerKVBytes(2, 10003, v1alpha1.BF16), (128*512 + 2500*(512+128)) * 2},
-		"runs of 128":                  {v4.LayerKVBytes(3, 10000, v1alpha1.BF16), (128*512 + 78*512) * 2},
+		"with the decoder's cache":     {whisper.layerKVBytes(0, 448, v1alpha1.FP16), 1948 * 2 * 20 * 64 * 2},
+		"key of an indexer":            {sparse.layerKVBytes(0, 10, v1alpha1.BF16), 10 * (512 + 64 + 128) * 2},
+		"window alone":                 {v4.layerKVBytes(0, 10000, v1alpha1.BF16), 128 * 512 * 2},
+		"runs of 4 with an index":      {v4.layerKVBytes(2, 10003, v1alpha1.BF16), (128*512 + 2500*(512+128)) * 2},
+		"runs of 128":                  {v4.layerKVBytes(3, 10000, v1alpha1.BF16), (128*512 + 78*512) * 2},
 		"no such layer":                {next.LayerStateBytesPerRank(48, 1, v1alpha1.BF16), 0},
 	}
 	for name, test := range tests {

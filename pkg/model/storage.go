@@ -89,29 +89,29 @@ func (g *group) applies(m module, layer int) bool {
 	return g.all || g.targets.matchModule(m, layer)
 }
 
-// CheckpointBytes returns the bytes of the published checkpoint: the weights in its precision and its
+// checkpointBytes returns the bytes of the published checkpoint: the weights in its precision and its
 // multi-token-prediction modules, without file headers. A module has a layer like the last one, a projection of two
 // streams into one, three norms, and copies of the embedding table and the head. Source: README_WEIGHTS.md of
 // deepseek-ai/DeepSeek-V3.
-func (m *Model) CheckpointBytes() int64 {
+func (m *Model) checkpointBytes() int64 {
 	module := add(m.LayerWeightBytes(int(m.Architecture.Layers)-1, m.Native), storedPlain(m.nextTokenWeights(), m.Native))
 	return add(m.WeightBytes(m.Native), mul(int64(m.NextTokenModules), module))
 }
 
-// CheckpointParameters counts the weights of the published checkpoint: Parameters and the multi-token-prediction modules.
-func (m *Model) CheckpointParameters() int64 {
-	module := add(m.LayerParameters(int(m.Architecture.Layers)-1), m.nextTokenWeights())
+// checkpointParameters counts the weights of the published checkpoint: Parameters and the multi-token-prediction modules.
+func (m *Model) checkpointParameters() int64 {
+	module := add(m.layerParameters(int(m.Architecture.Layers)-1), m.nextTokenWeights())
 	return add(m.Parameters(), mul(int64(m.NextTokenModules), module))
 }
 
 // nextTokenWeights counts what a multi-token-prediction module has beside its layer.
 func (m *Model) nextTokenWeights() int64 {
 	hidden := int64(m.Architecture.HiddenSize)
-	return add(mul(2, m.EmbeddingParameters()), add(mul(2, mul(hidden, hidden)), mul(3, m.FinalNormParameters())))
+	return add(mul(2, m.embeddingParameters()), add(mul(2, mul(hidden, hidden)), mul(3, m.FinalNormParameters())))
 }
 
-// CheckpointScales counts the scales of blocks in the published checkpoint and its modules, which hubs count as parameters.
-func (m *Model) CheckpointScales() int64 {
+// checkpointScales counts the scales of blocks in the published checkpoint and its modules, which hubs count as parameters.
+func (m *Model) checkpointScales() int64 {
 	l := m.layout(m.Native)
 	if l.published == nil {
 		return 0

@@ -28,9 +28,9 @@ func TestCheckpointsAsTheHubCountsThem(t *testing.T) {
 	}
 	for name, test := range tests {
 		m := mustLookup(t, name)
-		got := m.CheckpointParameters()
+		got := m.checkpointParameters()
 		if test.withScales {
-			got += m.CheckpointScales()
+			got += m.checkpointScales()
 		}
 		if got != test.want {
 			t.Errorf("%s: %d counted, %d published", name, got, test.want)
@@ -44,7 +44,7 @@ func TestCheckpointsAsTheHubCountsThem(t *testing.T) {
 func TestDeepSeekV4AsTheHubCountsIt(t *testing.T) {
 	m := mustLookup(t, "DeepSeek-V4-Flash")
 	const hidden, mixing = 4096, 4*4*4096 + 4 + 1
-	module := m.LayerParameters(0) + 2*hidden*hidden + 3*hidden + mixing
+	module := m.layerParameters(0) + 2*hidden*hidden + 3*hidden + mixing
 	tables := int64(3 * (129280*6 - 256))
 	if got := m.Parameters() + module + mixing + tables; got != 290_944_616_402 {
 		t.Errorf("%d counted, 290944616402 published", got)

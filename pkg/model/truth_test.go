@@ -58,7 +58,7 @@ func TestPublishedBytesOfCheckpoints(t *testing.T) {
 		if name == "deepseek-ai/DeepSeek-V3" {
 			headers = headerBytes
 		}
-		got := mustLookup(t, name).CheckpointBytes()
+		got := mustLookup(t, name).checkpointBytes()
 		if rest := want - got; rest < 0 || rest > headers {
 			t.Errorf("%s: %d bytes counted, %d published", name, got, want)
 			continue

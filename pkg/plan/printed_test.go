@@ -40,7 +40,8 @@ func TestPrintedNumbersAreTheRanked(t *testing.T) {
 				t.Errorf("case %d: %s delivers %g tokens/s, and was ranked by %g: %+v %+v", seed, spec.Strategy.Summary, got, want, spec.Stages, spec.Nodes)
 			}
 			if stages := spec.Stages; len(stages) > 1 {
-				if pipelines++; stages[0].LastLayer-stages[0].FirstLayer != stages[len(stages)-1].LastLayer-stages[len(stages)-1].FirstLayer {
+				pipelines++
+				if last := stages[len(stages)-1]; stages[0].LastLayer-stages[0].FirstLayer != last.LastLayer-last.FirstLayer {
 					uneven++
 				}
 			}

@@ -79,10 +79,10 @@ func (f *Footprint) enoughToTrain(stages, last int, offer int64, passes int) int
 	return last + 1
 }
 
-// Evenly cuts the layers for equal devices that offer so much: so that the stage that reads most in a step of decoding
+// evenly cuts the layers for equal devices that offer so much: so that the stage that reads most in a step of decoding
 // reads as little as it can, or, where a stage of that cut does not fit, so that the stage that needs most needs as little
 // as it can. It finds nothing where no cut fits.
-func (f *Footprint) Evenly(stages int, offer int64) []int {
+func (f *Footprint) evenly(stages int, offer int64) []int {
 	if stages == 1 {
 		if f.Bytes(0, f.Layers) > offer {
 			return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
-// WeightsFormat is a format of weights to try.
-type WeightsFormat struct {
+// weightsFormat is a format of weights to try.
+type weightsFormat struct {
 	Weights v1alpha1.Precision
 	Native  bool
 }
@@ -17,8 +17,8 @@ type WeightsFormat struct {
 // In 8 bits FP8 is taken where it is native, and INT8, which every device can expand, elsewhere. In 4 bits NVFP4 is taken
 // where it is native, and INT4 elsewhere.
 var (
-	ladder16 = []WeightsFormat{{v1alpha1.BF16, false}, {v1alpha1.FP16, false}, {v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.NVFP4, true}, {v1alpha1.INT4, false}}
-	ladder8  = []WeightsFormat{{v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.NVFP4, true}, {v1alpha1.INT4, false}}
+	ladder16 = []weightsFormat{{v1alpha1.BF16, false}, {v1alpha1.FP16, false}, {v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.NVFP4, true}, {v1alpha1.INT4, false}}
+	ladder8  = []weightsFormat{{v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.NVFP4, true}, {v1alpha1.INT4, false}}
 )
 
 // ladderFor returns the formats to try, in order: those of the weights, and for each of them those of the cache.
@@ -42,17 +42,17 @@ func ladderFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]
 // rungsFor returns the formats of weights to try, in order. A checkpoint that is published in less than 16 bits starts at
 // its own width, since more would add bytes and no quality. Training keeps 16 bits, except for QLoRA, which is defined by
 // its 4-bit base.
-func rungsFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]WeightsFormat, error) {
+func rungsFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]weightsFormat, error) {
 	if q := spec.Quantization; q != "" && q != v1alpha1.QuantizationAuto {
 		format := v1alpha1.Precision(q)
 		if format == v1alpha1.FP4 || !slices.Contains(fleet.Formats[:], format) {
 			return nil, invalid("quantization", string(q), "use Auto, FP32, FP16, BF16, FP8, INT8, INT4, MXFP4 or NVFP4")
 		}
-		return []WeightsFormat{{format, false}}, nil
+		return []weightsFormat{{format, false}}, nil
 	}
 	if t := spec.Workload.Training; t != nil {
 		if t.Method == "QLoRA" {
-			return []WeightsFormat{{v1alpha1.INT4, false}}, nil
+			return []weightsFormat{{v1alpha1.INT4, false}}, nil
 		}
 		return ladder16[:2], nil
 	}
@@ -60,7 +60,7 @@ func rungsFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]W
 	case v1alpha1.FP8:
 		return ladder8, nil
 	case v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4, v1alpha1.NVFP4:
-		return []WeightsFormat{{native, false}}, nil
+		return []weightsFormat{{native, false}}, nil
 	default:
 		return ladder16, nil
 	}

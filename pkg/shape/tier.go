@@ -235,7 +235,7 @@ func (a *Tier) fewest(class int32, d Degrees, offer int64) int {
 				return stages
 			}
 		}
-		if f.stagesOf(offer) <= stages && f.Evenly(stages, offer) != nil {
+		if f.stagesOf(offer) <= stages && f.evenly(stages, offer) != nil {
 			return stages
 		}
 	}

@@ -49,7 +49,7 @@ func (a *Tier) fit(c *Candidate, offers []int64) Verdict {
 	if cuts := a.Problem.Engine.Stages.Cuts; cuts != engine.CutAnywhere && c.Stages > 1 {
 		c.Ends = c.Footprint.cutFor(cuts, blocksOf(offers, c.Stages))
 	} else {
-		c.Ends = c.Footprint.Evenly(c.Stages, least)
+		c.Ends = c.Footprint.evenly(c.Stages, least)
 		unequal = offers[0] != least && c.Footprint.MayHold(blocksOf(offers, c.Stages))
 	}
 	if c.offer = offers[0]; c.Ends == nil && !unequal {

@@ -14,7 +14,7 @@ import (
 // Bounds of a document: a library's nonsense must not become the reader's.
 const (
 	MaxGPUs       = 256
-	MaxNVLinks    = 128
+	maxNVLinks    = 128
 	MaxMIGDevices = 64
 	maxFaults     = 64
 )
@@ -45,7 +45,7 @@ func Parse(data []byte) (Host, error) {
 			return Host{}, fmt.Errorf("gpus[%d] has neither address nor UUID, or %q is listed twice", i, key)
 		}
 		seen[gpu.Key()] = true
-		if len(gpu.NVLinks) > MaxNVLinks || len(gpu.Faults) > maxFaults || gpu.MIG != nil && len(gpu.MIG.Devices) > MaxMIGDevices {
+		if len(gpu.NVLinks) > maxNVLinks || len(gpu.Faults) > maxFaults || gpu.MIG != nil && len(gpu.MIG.Devices) > MaxMIGDevices {
 			return Host{}, fmt.Errorf("gpus[%d] (%s) has more links, MIG devices or faults than any GPU", i, gpu.Key())
 		}
 		for j := range gpu.NVLinks {

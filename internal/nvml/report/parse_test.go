@@ -22,7 +22,7 @@ func TestParse(t *testing.T) {
 		"the same UUID twice":      {`{"gpus":[{"uuid":"GPU-0"},{"uuid":"GPU-0"}]}`, "listed twice"},
 		"the same GPU twice":       {`{"gpus":[{"pci":"0000:8f:00.0"},{"pci":"00000000:8F:00.0"}]}`, "listed twice"},
 		"too many GPUs":            {`{"gpus":[` + strings.Repeat(`{"pci":"0000:00:00.0"},`, MaxGPUs) + `{"pci":"0000:00:00.0"}]}`, "more than"},
-		"too many links":           {`{"gpus":[{"pci":"0000:00:00.0","nvLinks":[` + strings.Repeat(`{},`, MaxNVLinks) + `{}]}]}`, "more links"},
+		"too many links":           {`{"gpus":[{"pci":"0000:00:00.0","nvLinks":[` + strings.Repeat(`{},`, maxNVLinks) + `{}]}]}`, "more links"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

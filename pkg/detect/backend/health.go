@@ -44,7 +44,7 @@ func Healthy(evidence string) v1alpha1.DeviceHealth {
 
 // Reasons of a device's health that backends share.
 const (
-	ReasonDriverMissing = "DriverMissing"
+	reasonDriverMissing = "DriverMissing"
 	ReasonOtherDriver   = "OtherDriver"
 )
 
@@ -53,7 +53,7 @@ const (
 func DriverHealth(driver string, paths []string, load string) v1alpha1.DeviceHealth {
 	switch {
 	case driver == "":
-		return Unknown(ReasonDriverMissing, "no driver is bound to the device: "+load)
+		return Unknown(reasonDriverMissing, "no driver is bound to the device: "+load)
 	case len(paths) == 0:
 		return Unknown(ReasonNodeMissing, fmt.Sprintf("the driver %s has made no device node: see dmesg, and mount the host's /dev where a container looks", driver))
 	default:

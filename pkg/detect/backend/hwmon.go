@@ -44,6 +44,6 @@ func overheated(files host.Files, monitor string, milliC int64) []v1alpha1.Devic
 	if !ok || milliC < critical {
 		return nil
 	}
-	return []v1alpha1.DeviceHealth{Degraded(ReasonOverheated,
+	return []v1alpha1.DeviceHealth{Degraded(reasonOverheated,
 		fmt.Sprintf("the device has %d degrees Celsius, critical are %d: look at its cooling", milliC/1000, critical/1000))}
 }

@@ -19,7 +19,7 @@ type Signs struct {
 // Reasons of health that come of signs.
 const (
 	ReasonUncorrectable = "UncorrectableMemoryErrors"
-	ReasonOverheated    = "Overheated"
+	reasonOverheated    = "Overheated"
 )
 
 // Add joins the signs of another source.

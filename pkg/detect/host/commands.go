@@ -177,21 +177,25 @@ func (c *liveCommands) run(ctx context.Context, tool program, args []string) (Co
 
 // wait waits for the command to end, but not longer than killing it and draining its output takes.
 func (c *liveCommands) wait(ctx context.Context, cmd *exec.Cmd) (ended bool, err error) {
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
+	var result error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		result = cmd.Wait()
+	}()
 	select {
-	case err := <-done:
-		return true, err
+	case <-done:
+		return true, result
 	case <-ctx.Done():
 	}
 	select {
-	case err := <-done:
-		return true, err
+	case <-done:
+		return true, result
 	case <-time.After(KillGrace):
 	}
 	c.stuck.Store(cmd.Path, true)
 	go func() {
-		_ = <-done // how it ended is of no use to anybody
+		<-done
 		c.stuck.Delete(cmd.Path)
 	}()
 	return false, nil

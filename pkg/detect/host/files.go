@@ -112,8 +112,8 @@ func (t liveTree) read(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // nothing was written
-	data, err := io.ReadAll(io.LimitReader(file, MaxFileSize+1))
-	if err == nil && len(data) > MaxFileSize {
+	data, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
+	if err == nil && len(data) > maxFileSize {
 		return nil, ErrTooLarge
 	}
 	return data, err

@@ -119,7 +119,7 @@ func TestFilesListAndStat(t *testing.T) {
 }
 
 func TestLiveFilesRefuseWhatIsNoFile(t *testing.T) {
-	root := tree(t, map[string]string{"large": strings.Repeat("x", MaxFileSize+1), "full": strings.Repeat("x", MaxFileSize)})
+	root := tree(t, map[string]string{"large": strings.Repeat("x", maxFileSize+1), "full": strings.Repeat("x", maxFileSize)})
 	if err := syscall.Mkfifo(filepath.Join(root, "fifo"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -89,12 +89,12 @@ type CommandResult struct {
 
 // Limits on what is read from a host.
 const (
-	// MaxFileSize caps a file: the largest one read is a /proc/cpuinfo, of 2 KiB a thread.
-	MaxFileSize = 4 << 20
+	// maxFileSize caps a file: the largest one read is a /proc/cpuinfo, of 2 KiB a thread.
+	maxFileSize = 4 << 20
 	// MaxOutputSize caps what a command prints: `nvidia-smi -q -x` prints 30 KiB a GPU.
 	MaxOutputSize = 1 << 20
-	// MaxLineSize caps a line of a tool that goes on printing: one about an error of a GPU has some hundred bytes.
-	MaxLineSize = 4 << 10
+	// maxLineSize caps a line of a tool that goes on printing: one about an error of a GPU has some hundred bytes.
+	maxLineSize = 4 << 10
 )
 
 // Errors that callers tell apart.

@@ -69,13 +69,13 @@ func TestCommandPastItsDeadline(t *testing.T) {
 
 // A recording of some kilobytes must not unpack to gigabytes, whether in files, in entries or in commands.
 func TestReadRecordingOfABomb(t *testing.T) {
-	zeros := make([]byte, MaxFileSize)
+	zeros := make([]byte, maxFileSize)
 	bombs := map[string]func(*tar.Writer) error{
 		"zeros in files": func(w *tar.Writer) error {
-			return repeat(maxRecordingSize/MaxFileSize+1, func(i int) error { return put(w, fmt.Sprintf("rootfs/%d", i), zeros) })
+			return repeat(maxRecordingSize/maxFileSize+1, func(i int) error { return put(w, fmt.Sprintf("rootfs/%d", i), zeros) })
 		},
 		"zeros beside the files": func(w *tar.Writer) error {
-			return repeat(maxRecordingSize/MaxFileSize+1, func(i int) error { return put(w, fmt.Sprintf("other/%d", i), zeros) })
+			return repeat(maxRecordingSize/maxFileSize+1, func(i int) error { return put(w, fmt.Sprintf("other/%d", i), zeros) })
 		},
 		"entries": func(w *tar.Writer) error {
 			return repeat(maxRecordingEntries+1, func(int) error { return put(w, "other", nil) })
@@ -111,7 +111,7 @@ func TestReadRecordingWithoutEnd(t *testing.T) {
 	go func() {
 		archive := tar.NewWriter(writer)
 		for err := error(nil); err == nil; {
-			err = put(archive, "other", make([]byte, MaxFileSize))
+			err = put(archive, "other", make([]byte, maxFileSize))
 		}
 	}()
 	if _, err := ReadRecording(reader); !errors.Is(err, ErrTooLarge) {

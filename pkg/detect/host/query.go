@@ -32,7 +32,7 @@ func Query(ctx context.Context, h *Host, missing string, argv ...string) (Comman
 	case err != nil:
 		return result, err
 	case result.ExitCode != 0:
-		return result, CommandError(argv, ExitError(result, ""))
+		return result, CommandError(argv, exitError(result, ""))
 	}
 	return result, nil
 }
@@ -54,8 +54,8 @@ func Ask[T any](ctx context.Context, h *Host, missing string, parse func(output 
 	return answer, nil
 }
 
-// ExitError says with what a tool ended, and what it said; then says what comes of that.
-func ExitError(result CommandResult, then string) error {
+// exitError says with what a tool ended, and what it said; then says what comes of that.
+func exitError(result CommandResult, then string) error {
 	said := FirstLine(result.Stderr, result.Stdout)
 	return OfKind(v1alpha1.ErrorToolFailed, fmt.Errorf("exits with %d: %s%s", result.ExitCode, said, then))
 }

@@ -51,7 +51,7 @@ func (c *liveCommands) Stream(ctx context.Context, tell func(line []byte) error,
 // tellLines calls tell with every line of a text until one is too long or tell fails.
 func tellLines(text io.Reader, tell func(line []byte) error) error {
 	lines := bufio.NewScanner(text)
-	lines.Buffer(nil, MaxLineSize)
+	lines.Buffer(nil, maxLineSize)
 	for number := 1; lines.Scan(); number++ {
 		if err := tell(lines.Bytes()); err != nil {
 			return fmt.Errorf("line %d: %w", number, err)

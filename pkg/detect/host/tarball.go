@@ -177,7 +177,7 @@ func (r *Recording) readPart(name string, header *tar.Header, content io.Reader)
 	top, below, _ := strings.Cut(name, "/")
 	switch {
 	case name == readmeEntry:
-		data, err := readCapped(header, content, MaxFileSize)
+		data, err := readCapped(header, content, maxFileSize)
 		r.Readme = string(data)
 		return false, err
 	case name == commandsEntry:
@@ -213,7 +213,7 @@ func (r *Recording) readRootfs(name string, header *tar.Header, content io.Reade
 	case tar.TypeChar:
 		e.mode, e.err = e.mode|fs.ModeDevice|fs.ModeCharDevice, errNotRegular
 	case tar.TypeReg:
-		if e.data, err = readCapped(header, content, MaxFileSize); err != nil {
+		if e.data, err = readCapped(header, content, maxFileSize); err != nil {
 			return err
 		}
 	default:

@@ -54,7 +54,7 @@ func TestReadRecordingRefuses(t *testing.T) {
 		"below a link":         {[]tar.Header{{Name: "rootfs/a", Typeflag: tar.TypeSymlink, Linkname: "/etc"}, file("rootfs/a/b", "y")}, "another kind"},
 		"a hard link":          {[]tar.Header{{Name: "rootfs/a", Typeflag: tar.TypeLink, Linkname: "/etc/passwd"}}, "is of type"},
 		"a link to nowhere":    {[]tar.Header{{Name: "rootfs/a", Typeflag: tar.TypeSymlink}}, "target of the link"},
-		"a huge file":          {[]tar.Header{{Name: "rootfs/a", Size: MaxFileSize + 1}}, "larger than allowed"},
+		"a huge file":          {[]tar.Header{{Name: "rootfs/a", Size: maxFileSize + 1}}, "larger than allowed"},
 		"commands that are no": {[]tar.Header{file("commands.jsonl", "{\"argv\":[\"a\"]}\nnonsense")}, `entry "commands.jsonl": line 2`},
 		"a command of nothing": {[]tar.Header{file("commands.jsonl", `{"argv":[]}`)}, "base name"},
 		"a tool with a folder": {[]tar.Header{file("commands.jsonl", `{"argv":["/bin/sh"]}`)}, "base name"},
@@ -75,9 +75,9 @@ func TestReadRecordingRefuses(t *testing.T) {
 func TestReadRecordingIsBounded(t *testing.T) {
 	var packed bytes.Buffer
 	writer := tar.NewWriter(&packed)
-	zeros := make([]byte, MaxFileSize)
-	for i := range maxRecordingSize/MaxFileSize + 1 {
-		header := &tar.Header{Name: fmt.Sprintf("rootfs/%d", i), Size: MaxFileSize, Typeflag: tar.TypeReg}
+	zeros := make([]byte, maxFileSize)
+	for i := range maxRecordingSize/maxFileSize + 1 {
+		header := &tar.Header{Name: fmt.Sprintf("rootfs/%d", i), Size: maxFileSize, Typeflag: tar.TypeReg}
 		if err := writer.WriteHeader(header); err != nil {
 			t.Fatal(err)
 		}

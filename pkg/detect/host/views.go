@@ -46,7 +46,7 @@ func (r *Recording) Views() []string { return slices.Sorted(maps.Keys(r.views)) 
 
 // AddNote adds a text about the host.
 func (r *Recording) AddNote(name, text string) error {
-	if len(text) > MaxFileSize {
+	if len(text) > maxFileSize {
 		return fmt.Errorf("note %q: %w", name, ErrTooLarge)
 	}
 	return addPart(r.notes, "note", name, text)
@@ -92,7 +92,7 @@ func (r *Recording) readNote(name string, header *tar.Header, content io.Reader)
 	if header.Typeflag == tar.TypeDir {
 		return nil
 	}
-	data, err := readCapped(header, content, MaxFileSize)
+	data, err := readCapped(header, content, maxFileSize)
 	if err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ func TestPartsThatCannotBe(t *testing.T) {
 		"has views of its own": recording.AddView("b", inner),
 		"is there already":     recording.AddView("in-pod", NewRecording()),
 		"a name has lower":     recording.AddNote("../x", ""),
-		"larger than allowed":  recording.AddNote("x", strings.Repeat("x", MaxFileSize+1)),
+		"larger than allowed":  recording.AddNote("x", strings.Repeat("x", maxFileSize+1)),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

@@ -38,10 +38,10 @@ type Check struct {
 const (
 	ReasonFatalErrors    = "PCIFatalErrors"
 	ReasonNonFatalErrors = "PCINonFatalErrors"
-	ReasonLinkNarrow     = "PCILinkNarrow"
+	reasonLinkNarrow     = "PCILinkNarrow"
 	ReasonOffBus         = "OffBus"
-	ReasonLinkDown       = "PCILinkDown"
-	ReasonPoweredOff     = "PoweredOff"
+	reasonLinkDown       = "PCILinkDown"
+	reasonPoweredOff     = "PoweredOff"
 )
 
 // allOnes is the width of a link that a function reports which does not answer: every bit of what is read of it is set.
@@ -54,7 +54,7 @@ func check(files host.Files, function Function) Check {
 	case asleep(files, function):
 		return Check{}
 	default:
-		return broken(ReasonPoweredOff, "the PCI function has no power (power_state is D3cold) and was not put to sleep: see dmesg and the slot's power")
+		return broken(reasonPoweredOff, "the PCI function has no power (power_state is D3cold) and was not put to sleep: see dmesg and the slot's power")
 	}
 	check := checkLink(files, function)
 	if check.Evidence == "" {
@@ -98,7 +98,7 @@ func checkLink(files host.Files, function Function) Check {
 	if width < int64(function.LinkWidth) && showsPort(files, function) {
 		if usable := min(int64(function.LinkWidth), portLanes(files, function, "max_link_width")); width < usable {
 			check.Suspicions = []v1alpha1.DeviceHealth{{
-				State: v1alpha1.Degraded, Reason: ReasonLinkNarrow,
+				State: v1alpha1.Degraded, Reason: reasonLinkNarrow,
 				Message: fmt.Sprintf("the PCI link has %d of the %d lanes that device and port can have: reseat the card, look at its riser or cable", width, usable),
 			}}
 		}
@@ -122,7 +122,7 @@ func checkHeader(files host.Files, function Function) Check {
 // checkPort is for a function that reports no lane.
 func checkPort(files host.Files, function Function) Check {
 	if portLanes(files, function, "current_link_width") == 0 && portLanes(files, function, "max_link_width") > 0 {
-		return broken(ReasonLinkDown, "the PCI link is down: neither the device nor its port has a lane; reseat the card, see dmesg")
+		return broken(reasonLinkDown, "the PCI link is down: neither the device nor its port has a lane; reseat the card, see dmesg")
 	}
 	return checkHeader(files, function)
 }

@@ -32,7 +32,7 @@ func CheckExchange(output, input []byte, members int) error {
 // Elements returns how a reduction is done and how many elements a buffer has. It refuses what ReductionOf refuses, and a buffer that
 // has a part of an element; name is what the buffer is called.
 func Elements(name string, buffer []byte, dtype DType, op Op) (Reduction, int, error) {
-	r, err := ReductionOf(dtype, op)
+	r, err := reductionOf(dtype, op)
 	if err != nil {
 		return r, 0, err
 	}

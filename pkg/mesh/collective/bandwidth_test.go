@@ -195,7 +195,7 @@ func BenchmarkKernels(b *testing.B) {
 	for _, dtype := range DTypes() {
 		for _, op := range Ops() {
 			b.Run(dtype.String()+"/"+op.String(), func(b *testing.B) {
-				r, err := ReductionOf(dtype, op)
+				r, err := reductionOf(dtype, op)
 				if err != nil {
 					b.Fatal(err)
 				}

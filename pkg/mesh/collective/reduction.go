@@ -24,8 +24,8 @@ type Reduction struct {
 	encode, decode conversion // nil: elements travel as they are
 }
 
-// ReductionOf returns how an operation on a type is done. It refuses types and operations that are not known.
-func ReductionOf(dtype DType, op Op) (Reduction, error) {
+// reductionOf returns how an operation on a type is done. It refuses types and operations that are not known.
+func reductionOf(dtype DType, op Op) (Reduction, error) {
 	if dtype.Size() == 0 {
 		return Reduction{}, fmt.Errorf("dtype is %s: use one of %v", dtype, DTypes())
 	}
