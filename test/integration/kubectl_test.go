@@ -142,10 +142,10 @@ func TestExplain(t *testing.T) {
 		want  []string
 	}{
 		{"modelplacement", []string{"asks for a model to be placed"}},
-		{"modelplacement.spec.workload", []string{"Exactly one of inference and training", "Answering requests", "Training or fine-tuning"}},
+		{"modelplacement.spec.workload", []string{"Exactly one of inference and training", "model that answers requests", "trained or fine-tuned"}},
 		{"modelplacement.spec.model", []string{"Exactly one of name, parameters, architecture and configMap", "Llama-3.1-70B"}},
-		{"acceleratorinventory.status.devices.memory", []string{"Total in MiB, as the driver reports it"}},
-		{"shardingplan.spec.stages", []string{"First layer, from 0", "Last layer, included"}},
+		{"acceleratorinventory.status.devices.memory", []string{"in MiB (2^20 bytes), as the driver reports it"}},
+		{"shardingplan.spec.stages", []string{"from 0, of the first layer", "from 0, of the last layer of the stage, which it includes"}},
 		{"devicemesh.spec.order", []string{"from the fastest to the slowest"}},
 	}
 	for _, test := range tests {
