@@ -20,6 +20,8 @@ type Footprint struct {
 	mu            sync.Mutex
 	// runs caches the length of the longest run of layers by what a device offers.
 	runs map[int64]int
+	// reads caches the cuts by what stages read, by the number of stages.
+	reads map[int][]int
 }
 
 // amounts are what a device needs for layers first to end-1, in the terms of its offer.
@@ -90,7 +92,7 @@ func (f *Footprint) evenly(stages int, offer int64) []int {
 		return []int{f.Layers}
 	}
 	if f.serves {
-		if ends := f.even(stages, f.Reads); ends != nil && f.fits(ends, offer) {
+		if ends := f.evenReads(stages); ends != nil && f.fits(ends, offer) {
 			return ends
 		}
 	}
@@ -101,6 +103,20 @@ func (f *Footprint) evenly(stages int, offer int64) []int {
 		return ends
 	}
 	return nil
+}
+
+// evenReads returns the cut whose stage that reads most in a step of decoding reads as little as it can.
+func (f *Footprint) evenReads(stages int) []int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ends, ok := f.reads[stages]
+	if !ok {
+		if ends = f.even(stages, f.Reads); f.reads == nil {
+			f.reads = map[int][]int{}
+		}
+		f.reads[stages] = ends
+	}
+	return ends
 }
 
 // fits says whether each stage of a split needs at most some bytes.

@@ -27,16 +27,18 @@ type siteList struct {
 	placer *placer
 	sites  []site
 	at     map[int32]int // sites by id
+	spare  []int32       // room for the devices of groups
 }
 
 func newSites(w *placer, kinds [][]int32, class int32) *siteList {
-	l := &siteList{placer: w, at: map[int32]int{}}
+	l := &siteList{placer: w}
 	var parts []int32
 	for _, kind := range kinds {
 		if p := &w.pool.Parts[kind[0]]; p.Limit >= w.shape.Tensor && (class < 0 || p.Class == class) {
 			parts = append(parts, kind...)
 		}
 	}
+	l.at = make(map[int32]int, len(parts))
 	slices.SortFunc(parts, func(a, b int32) int { return cmp.Compare(w.pool.Parts[a].Devices[0], w.pool.Parts[b].Devices[0]) })
 	for _, part := range parts {
 		id := w.pool.Parts[part].Site
@@ -48,10 +50,35 @@ func newSites(w *placer, kinds [][]int32, class int32) *siteList {
 		}
 		l.sites[i].parts = append(l.sites[i].parts, part)
 	}
+	all := l.count(parts)
+	l.spare = make([]int32, all)
+	groups := make([]group, all/w.shape.Tensor)
 	for i := range l.sites {
-		l.refresh(&l.sites[i])
+		s := &l.sites[i]
+		most := l.count(s.parts) / w.shape.Tensor
+		s.groups, groups = groups[:0:most], groups[most:]
+		l.refresh(s)
 	}
 	return l
+}
+
+// count returns how many devices parts have.
+func (l *siteList) count(parts []int32) int {
+	devices := 0
+	for _, at := range parts {
+		devices += len(l.placer.pool.Parts[at].Devices)
+	}
+	return devices
+}
+
+// room returns an empty list with room for so many devices, out of what was set aside for all sites as long as that lasts.
+func (l *siteList) room(devices int) []int32 {
+	if len(l.spare) < devices {
+		return make([]int32, 0, devices)
+	}
+	list := l.spare[:0:devices]
+	l.spare = l.spare[devices:]
+	return list
 }
 
 // refresh recomputes the groups that are left on a site: its devices in falling order of capacity, so many at a time, so
@@ -59,22 +86,26 @@ func newSites(w *placer, kinds [][]int32, class int32) *siteList {
 func (l *siteList) refresh(s *site) {
 	w := l.placer
 	s.groups = s.groups[:0]
+	// The devices of all groups lie one after the other; a group that was handed out keeps its own.
+	devices := l.room(l.count(s.parts))
 	for _, at := range s.parts {
 		part := &w.pool.Parts[at]
-		var devices []int32
-		var last int64
+		first := len(devices)
 		for i, device := range part.Devices {
-			if w.taken[device] {
+			if len(w.taken) > 0 && w.taken[device] {
 				continue
 			}
-			devices, last = append(devices, device), part.Caps[i]
-			if len(devices) == w.shape.Tensor {
-				g := group{capacity: last, devices: devices, site: s.id, previous: slices.ContainsFunc(devices, func(d int32) bool { return w.problem.Keep[d] })}
-				slices.Sort(g.devices)
-				s.groups = append(s.groups, g)
-				devices = nil
+			devices = append(devices, device)
+			if len(devices)-first < w.shape.Tensor {
+				continue
 			}
+			g := group{capacity: part.Caps[i], devices: devices[first:len(devices):len(devices)], site: s.id}
+			g.previous = len(w.problem.Keep) > 0 && slices.ContainsFunc(g.devices, func(d int32) bool { return w.problem.Keep[d] })
+			slices.Sort(g.devices)
+			s.groups = append(s.groups, g)
+			first = len(devices)
 		}
+		devices = devices[:first]
 	}
 	slices.SortStableFunc(s.groups, func(a, b group) int {
 		return cmp.Or(cmp.Compare(b.capacity, a.capacity), shape.PreviousFirst(a.previous, b.previous))
