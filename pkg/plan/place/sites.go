@@ -35,7 +35,7 @@ func newSites(w *placer, kinds [][]int32, class int32) *siteList {
 	var parts []int32
 	for _, kind := range kinds {
 		if p := &w.pool.Parts[kind[0]]; p.Limit >= w.shape.Tensor && (class < 0 || p.Class == class) {
-			parts = append(parts, kind...)
+			parts = append(parts, w.enough(kind)...)
 		}
 	}
 	l.at = make(map[int32]int, len(parts))
@@ -60,6 +60,28 @@ func newSites(w *placer, kinds [][]int32, class int32) *siteList {
 		l.refresh(s)
 	}
 	return l
+}
+
+// enough returns the parts of a kind that may be chosen. Nodes that have no island but the part cannot be told apart, so that the
+// first ones are taken: no more of them than all instances have stages, and those that are tried beside.
+func (w *placer) enough(kind []int32) []int32 {
+	most := (w.copies*w.shape.Data+1)*w.shape.Stages + moreSites + 1
+	if len(kind) <= most || len(w.taken) > 0 || len(w.problem.Keep) > 0 {
+		return kind
+	}
+	nodes := w.problem.Cluster.Nodes()
+	kept := make([]int32, 0, most)
+	for _, at := range kind {
+		node := int(w.pool.Parts[at].Site)
+		alone := node < len(nodes) && len(nodes[node].Islands) == 1
+		if !alone || most > 0 {
+			kept = append(kept, at)
+		}
+		if alone {
+			most--
+		}
+	}
+	return kept
 }
 
 // count returns how many devices parts have.
