@@ -68,7 +68,7 @@ func Cheapest(r Renting, table *price.Table) (*Offers, error) {
 		product string
 		devices int
 	}
-	best := map[kind]way{}
+	best := map[kind]outcome{}
 	shapes := table.Shapes()
 	for i := range shapes {
 		shape := &shapes[i]
@@ -87,14 +87,14 @@ func Cheapest(r Renting, table *price.Table) (*Offers, error) {
 	return all, nil
 }
 
-// way is the best way to serve on a shape, or the reason why there is none.
-type way struct {
+// outcome is the best way to serve on a shape, or the reason why there is none.
+type outcome struct {
 	answer *Answer
 	miss   miss
 	reason string
 }
 
-// miss is how near to serving a way came: the higher, the nearer.
+// miss is how near to serving an outcome came: the higher, the nearer.
 type miss int
 
 const (
@@ -103,7 +103,7 @@ const (
 	tooSlow
 )
 
-func (o *Offers) add(s *price.Shape, w way) {
+func (o *Offers) add(s *price.Shape, w outcome) {
 	rented := Rented{Provider: s.Provider, Instance: s.Instance, Region: s.Region, Product: s.Product, Count: s.Devices}
 	if w.answer == nil {
 		o.LeftOut = append(o.LeftOut, LeftOut{rented, w.reason})
@@ -119,12 +119,12 @@ func (o *Offers) add(s *price.Shape, w way) {
 }
 
 // on tries every legal way to spread the model over a shape's devices.
-func (r *Renting) on(shape *price.Shape) way {
+func (r *Renting) on(shape *price.Shape) outcome {
 	product, ok := accelerator.Lookup(accelerator.Key{Product: shape.Product})
 	if !ok {
-		return way{reason: fmt.Sprintf("product %q is not in the catalogue", shape.Product)}
+		return outcome{reason: fmt.Sprintf("product %q is not in the catalogue", shape.Product)}
 	}
-	var best way
+	var best outcome
 	for _, d := range spreads(r.Model.Architecture.MoE != nil, shape.Devices) {
 		s := r.Serving
 		s.Product, s.Degrees, s.Replicas, s.DevicesPerNode = product, d, shape.Devices/d.Devices(), shape.Devices
@@ -172,25 +172,25 @@ func spreads(mixture bool, devices int) []Degrees {
 const searches = 12
 
 // within serves at the asked concurrency, or at the largest one that meets the limits where none is asked.
-func (r *Renting) within(s Serving) way {
+func (r *Renting) within(s Serving) outcome {
 	got, err := Serve(s)
 	switch {
 	case err != nil:
-		return way{reason: err.Error()}
+		return outcome{reason: err.Error()}
 	case !got.Fits:
-		return way{miss: tooSmall, reason: "does not fit: " + got.Reason}
+		return outcome{miss: tooSmall, reason: "does not fit: " + got.Reason}
 	case int64(s.Replicas) > got.Concurrency.Running && s.Concurrency > 0:
-		return way{reason: fmt.Sprintf("%d replicas for %d requests", s.Replicas, s.Concurrency)}
+		return outcome{reason: fmt.Sprintf("%d replicas for %d requests", s.Replicas, s.Concurrency)}
 	}
 	over := r.over(got)
 	if over == "" {
-		return way{answer: got}
+		return outcome{answer: got}
 	}
 	if s.Concurrency > 0 {
-		return way{miss: tooSlow, reason: over}
+		return outcome{miss: tooSlow, reason: over}
 	}
 	low, high := int64(s.Replicas), got.Concurrency.Running
-	best := way{miss: tooSlow, reason: over}
+	best := outcome{miss: tooSlow, reason: over}
 	for range searches {
 		s.Concurrency = low
 		if best.answer != nil {
@@ -198,13 +198,13 @@ func (r *Renting) within(s Serving) way {
 		}
 		got, err := Serve(s)
 		if err != nil {
-			return way{reason: err.Error()}
+			return outcome{reason: err.Error()}
 		}
 		switch over := r.over(got); {
 		case over == "":
-			best, low = way{answer: got}, s.Concurrency
+			best, low = outcome{answer: got}, s.Concurrency
 		case best.answer == nil:
-			return way{miss: tooSlow, reason: over + ", even for one request at a time"}
+			return outcome{miss: tooSlow, reason: over + ", even for one request at a time"}
 		default:
 			high = s.Concurrency
 		}
