@@ -24,6 +24,35 @@ type instance struct {
 	stepper
 	d        *Device
 	pipeline []Stage
+	uniform  uniform
+}
+
+// uniform is a pipeline over one kind of device whose layers are all of one kind: how many layers the first, the longest inner and
+// the last stage have, and the rate between stages; 0 layers where the pipeline is another.
+type uniform struct{ first, inner, last, rate float64 }
+
+// uniformOf looks at the stages of a query.
+func uniformOf(p *Profile, stages []Stage) uniform {
+	if len(p.runs) != 1 || len(stages) < 2 {
+		return uniform{}
+	}
+	var found uniform
+	for i := range stages {
+		stage := &stages[i]
+		if stage.Device != nil || stage.Constants != nil || i < len(stages)-1 && stage.Transfer != stages[0].Transfer {
+			return uniform{}
+		}
+		layers := float64(stage.End - stage.First)
+		switch i {
+		case 0:
+			found.first, found.rate = layers, stage.Transfer
+		case len(stages) - 1:
+			found.last = layers
+		default:
+			found.inner = max(found.inner, layers)
+		}
+	}
+	return found
 }
 
 func newInstance(q *Query, c *Constants) instance {
@@ -35,13 +64,16 @@ func newInstance(q *Query, c *Constants) instance {
 			d = q.Stages[0].Device
 		}
 	}
-	return instance{stepper: newStepper(q.Profile, d, c, g), d: d, pipeline: q.Stages}
+	return instance{stepper: newStepper(q.Profile, d, c, g), d: d, pipeline: q.Stages, uniform: uniformOf(q.Profile, q.Stages)}
 }
 
 // pass returns the seconds of a batch in the slowest stage, and in all stages one after the other, each with sending its
 // result on.
 func (s *instance) pass(b batch) (slowest, sum float64) {
-	if len(s.pipeline) > 0 {
+	switch {
+	case s.uniform.first > 0:
+		return s.even(b)
+	case len(s.pipeline) > 0:
 		return s.unequal(&b)
 	}
 	t := s.times(b)
@@ -53,6 +85,18 @@ func (s *instance) pass(b batch) (slowest, sum float64) {
 	transfer := s.transfer(&b, s.link)
 	slowest = all*math.Ceil(s.p.layers/s.stages)/s.p.layers + max(t.head, t.encoder+transfer)
 	return slowest, sum + (s.stages-1)*transfer
+}
+
+// even is pass over stages of layers of one kind on one kind of device.
+func (s *instance) even(b batch) (slowest, sum float64) {
+	t, rate := s.times(b), s.uniform.rate
+	if rate == 0 {
+		rate = s.link
+	}
+	all, transfer := t.layers(s.p.whole(), len(s.p.mixers)), s.transfer(&b, rate)
+	layer := all / s.p.layers
+	slowest = max(s.uniform.first*layer+t.encoder+transfer, s.uniform.inner*layer+transfer, s.uniform.last*layer+t.head)
+	return slowest, all + t.head + t.encoder + (s.stages-1)*transfer
 }
 
 // unequal is pass over the stages of the query. Neighbouring stages on the same device are computed together.

@@ -132,3 +132,24 @@ func TestCheckStages(t *testing.T) {
 		}
 	}
 }
+
+// TestStagesOfOneKindAreLikeListedOnes holds the times of a pipeline over one kind of device to those of the same pipeline whose
+// stages name that device each.
+func TestStagesOfOneKindAreLikeListedOnes(t *testing.T) {
+	c, d := ideal(), product(t, "NVIDIA H200")
+	for _, ends := range [][]int{{16, 32}, {12, 22, 32}, {9, 17, 25, 32}, {1, 31, 32}} {
+		for _, transfer := range []float64{0, 5e10} {
+			q := Query{Profile: profile(t, "Llama-3.1-8B", v1alpha1.BF16), Device: d, Workload: Workload{Input: 1000, Output: 100, Concurrency: 8, Clients: 8}}
+			listed, first := q, 0
+			for _, end := range ends {
+				q.Stages = append(q.Stages, Stage{First: first, End: end, Transfer: transfer})
+				listed.Stages = append(listed.Stages, Stage{Device: d, First: first, End: end, Transfer: transfer})
+				first = end
+			}
+			got, want := Serve(&q, &c), Serve(&listed, &c)
+			if math.Abs(got.TPOT/want.TPOT-1) > 1e-9 || math.Abs(got.TTFT/want.TTFT-1) > 1e-9 || math.Abs(got.OutputTokensPerSecond/want.OutputTokensPerSecond-1) > 1e-9 {
+				t.Errorf("ends %v: %+v, listed one by one %+v", ends, got, want)
+			}
+		}
+	}
+}
