@@ -193,16 +193,7 @@ func (p *Pool) finish(zones int, previous bool) {
 }
 
 // PreviousFirst orders true, which stands for devices of the previous plan, before false.
-func PreviousFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	default:
-		return 1
-	}
-}
+func PreviousFirst(a, b bool) int { return CompareBools(b, a) }
 
 // orderMerged puts kinds in order of their first part.
 func orderMerged(lots []*merged) {
