@@ -8,6 +8,9 @@ FUZZTIME ?= 30s
 KEEP     ?=
 export KEEP
 
+# What is compiled does not depend on where the checkout lies: a clean clone finds in Go's cache what another one compiled.
+export GOFLAGS := $(GOFLAGS) -trimpath
+
 RANKWRIGHT_ASSETS ?= $(CURDIR)/.cache/bin
 export RANKWRIGHT_ASSETS
 
@@ -32,19 +35,19 @@ TAGS = grpcnotrace
 .PHONY: FORCE
 bin/%: FORCE
 	@CGO_ENABLED=0 tools/progress.sh "building $@" \
-	  $(GO) build -tags $(TAGS) -trimpath -ldflags "-s -w -X github.com/rankwright/rankwright/internal/version.version=$(VERSION)" -o $@ ./cmd/$*
+	  $(GO) build -tags $(TAGS) -ldflags "-s -w -X github.com/rankwright/rankwright/internal/version.version=$(VERSION)" -o $@ ./cmd/$*
 
 # What needs a C compiler: rankwright-cdi, and NVIDIA's program for hooks, which is linked statically.
 .PHONY: cdi
 cdi: compiler bin/rankwright-cdi bin/nvidia-cdi-hook ## Build the programs for NVIDIA's containers into bin/ (C compiler)
 
 bin/rankwright-cdi: FORCE
-	@CGO_ENABLED=1 tools/progress.sh "building $@" $(GO) build -trimpath \
+	@CGO_ENABLED=1 tools/progress.sh "building $@" $(GO) build \
 	  -ldflags "-s -w -extldflags=-Wl,-z,lazy -X github.com/rankwright/rankwright/internal/version.version=$(VERSION)" -o $@ ./cmd/rankwright-cdi
 
 HOOK := github.com/NVIDIA/nvidia-container-toolkit/cmd/nvidia-cdi-hook
 bin/nvidia-cdi-hook: FORCE
-	@CGO_ENABLED=1 tools/progress.sh "building $@" $(GO) build -tags netgo,osusergo -trimpath \
+	@CGO_ENABLED=1 tools/progress.sh "building $@" $(GO) build -tags netgo,osusergo \
 	  -ldflags "-s -w -linkmode external -extldflags '-static -Wl,-z,lazy'" -o $@ $(HOOK)
 
 .PHONY: generate
@@ -74,6 +77,8 @@ test: compiler ## Run all tests with the race detector, against a real API serve
 exhaustive: ## Run every case of what make test, slowed by the race detector, takes a sample of
 	@tools/progress.sh "every recording" $(GO) test -vet=off ./test/recordings
 	@tools/progress.sh "every case of exhaustive search" $(GO) test -vet=off -run Exhaustive ./pkg/plan
+	@tools/install.sh $(CONTROL_PLANE)
+	@tools/progress.sh "every order of two operators beside a pending commit" $(GO) test -vet=off -run PendingCommitOutlasts ./test/integration/operator
 
 .PHONY: test-unit
 test-unit: compiler ## Run the tests that need no API server
@@ -87,7 +92,7 @@ compiler:
 
 .PHONY: demo
 demo: ## Run everything on this machine, from this host to ranks (KEEP=1 leaves it running)
-	@CGO_ENABLED=0 tools/progress.sh "building the demo" $(GO) build -trimpath -o bin/demo ./test/demo
+	@CGO_ENABLED=0 tools/progress.sh "building the demo" $(GO) build -o bin/demo ./test/demo
 	@exec bin/demo
 
 WORKLOADS := lws jobset mpi-operator training-operator
@@ -100,7 +105,7 @@ workloads: ## Test binding with the real controllers of LeaderWorkerSet, JobSet,
 CLUSTER := kubelet kube-proxy containerd containerd-shim-runc-v2 ctr coredns
 
 bin/cluster: $(shell find test/cluster test/controlplane test/process -name '*.go')
-	@CGO_ENABLED=0 tools/progress.sh "building $@" $(GO) build -trimpath -o $@ ./test/cluster/command
+	@CGO_ENABLED=0 tools/progress.sh "building $@" $(GO) build -o $@ ./test/cluster/command
 
 .PHONY: cluster-up
 cluster-up: bin/cluster ## Start a real cluster of three nodes on this machine (Linux, root) and leave it running

@@ -16,15 +16,16 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Links",type=string,JSONPath=`.status.summary.links`,priority=1
 // +kubebuilder:printcolumn:name="Driver",type=string,JSONPath=`.status.summary.drivers`,priority=1
 // +kubebuilder:printcolumn:name="Detected",type=string,JSONPath=`.status.conditions[?(@.type=="Detected")].status`,priority=1
+// +kubebuilder:printcolumn:name="Repair",type=string,JSONPath=`.status.repairs[?(@.state!="Returned")].state`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type AcceleratorInventory struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What the administrator, and the operator on the administrator's behalf, asks of this node.
+	// What the administrator asks of this node.
 	// +optional
 	Spec AcceleratorInventorySpec `json:"spec,omitzero"`
-	// What the node agent sees on this node.
+	// What the node agent sees on this node, and which devices the operator keeps for pods.
 	// +optional
 	Status AcceleratorInventoryStatus `json:"status,omitzero"`
 }
@@ -37,12 +38,6 @@ type AcceleratorInventorySpec struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=1024
 	CordonedDevices []DeviceID `json:"cordonedDevices,omitempty"`
-	// Devices that are kept for one pod of a placement each. The operator writes them, for plans whose enforcement is Slot.
-	// +optional
-	// +listType=map
-	// +listMapKey=device
-	// +kubebuilder:validation:MaxItems=1024
-	Slots []Slot `json:"slots,omitempty"`
 }
 
 // Slot keeps a device for the pod of its rank. Where pods get devices by extended resources, it leaves the one that it shares
@@ -50,15 +45,30 @@ type AcceleratorInventorySpec struct {
 type Slot struct {
 	// Id of the device that is kept, as in status.devices.
 	Device DeviceID `json:"device"`
-	// Extended resource of this one device, or key of its taint (`rankwright.dev/slot-7f3a9c21-0`).
+	// Extended resource of this one device by its number on the node (`rankwright.dev/slot-3`), or key of its taint
+	// (`rankwright.dev/slot-7f3a9c21-0-3`).
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^rankwright\.dev/slot-[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
 	Resource string `json:"resource"`
 }
 
-// AcceleratorInventoryStatus is what the node agent sees.
+// AcceleratorInventoryStatus is what the node agent sees, but for the slots and repairs, which are the operator's.
 type AcceleratorInventoryStatus struct {
+	// Devices that are kept for one pod of a placement each. The operator writes them, and nobody else, for plans whose
+	// enforcement is Slot or Claim.
+	// +optional
+	// +listType=map
+	// +listMapKey=device
+	// +kubebuilder:validation:MaxItems=1024
+	Slots []Slot `json:"slots,omitempty"`
+	// Devices with a fault that the operator cordoned, and where their repairs are. The operator writes them, and nobody else, where
+	// repair is enabled. Devices that are here take no new work, but for those that are back (state Returned).
+	// +optional
+	// +listType=map
+	// +listMapKey=device
+	// +kubebuilder:validation:MaxItems=1024
+	Repairs []Repair `json:"repairs,omitempty"`
 	// The metadata.generation of the spec that the agent last took into account.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
@@ -174,19 +184,19 @@ type DeviceService struct {
 }
 
 // ClaimAttribute is an attribute of a device in a ResourceSlice that no other device of the driver on the node has with this
-// value.
+// value. Exactly one of string and int is set.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.string) != has(self.int)",message="exactly one of string and int must be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.string), has(self.int)].filter(x, x).size() == 1",message="exactly one of string and int must be set: keep the one of the attribute's type"
 type ClaimAttribute struct {
 	// Domain and name of the attribute, joined by a slash (`gpu.nvidia.com/uuid`).
 	// +kubebuilder:validation:MaxLength=96
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[a-zA-Z_][a-zA-Z0-9_]*$')",message="must be a domain and a C identifier joined by a slash, such as gpu.nvidia.com/uuid"
 	Name string `json:"name"`
-	// Value of the attribute, where it is a text. Exactly one of string and int is set.
+	// Value of the attribute, where it is a text.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	String *string `json:"string,omitempty"`
-	// Value of the attribute, where it is a number. Exactly one of string and int is set.
+	// Value of the attribute, where it is a number.
 	// +optional
 	Int *int64 `json:"int,omitempty"`
 }

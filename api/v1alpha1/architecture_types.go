@@ -43,7 +43,7 @@ type Architecture struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=16777216
 	Positions int32 `json:"positions,omitempty"`
-	// Attention of the layers.
+	// Attention of the layers. At most one of mla and compressed is set.
 	Attention Attention `json:"attention"`
 	// Recurrent layers between those with attention; absent where every layer has attention.
 	// +optional
@@ -58,10 +58,10 @@ type Architecture struct {
 	MoE *MoE `json:"moe,omitempty"`
 }
 
-// Attention is the attention of a layer.
+// Attention is the attention of a layer. At most one of mla and compressed is set.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.fullAttentionEvery) || self.fullAttentionEvery == 0 || (has(self.slidingWindow) && self.slidingWindow > 0)",message="fullAttentionEvery needs slidingWindow: set it to the tokens that the other layers look back, or remove fullAttentionEvery where every layer looks at the whole context"
-// +kubebuilder:validation:XValidation:rule="!has(self.mla) || !has(self.compressed)",message="mla and compressed exclude each other: keep the one that the layers have"
+// +kubebuilder:validation:XValidation:rule="[has(self.mla), has(self.compressed)].filter(x, x).size() <= 1",message="at most one of mla and compressed must be set: keep the one that the layers have"
 type Attention struct {
 	// Number of query heads.
 	// +kubebuilder:validation:Minimum=1

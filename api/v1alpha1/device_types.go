@@ -134,7 +134,8 @@ type Device struct {
 	// Who offers the device to the kubelet, and as what; absent where nobody does.
 	// +optional
 	Service *DeviceService `json:"service,omitempty"`
-	// Attribute by which a ResourceClaim selects the device; absent where no DRA driver offers it.
+	// Attribute by which a ResourceClaim selects the device; absent where no DRA driver offers it. Exactly one of string and int
+	// is set.
 	// +optional
 	ClaimAttribute *ClaimAttribute `json:"claimAttribute,omitempty"`
 	// Health of the device as it was last observed.

@@ -70,10 +70,9 @@ type DeviceMeshSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Library string `json:"library,omitempty"`
-	// Beginning of the extended resources, or of the keys of the taints, by which each device is kept where the plan's
-	// enforcement is Slot or Claim; absent with Advisory. A device's own name ends in its rank plus the number of ranks in
-	// all copies before its own (`rankwright.dev/slot-7f3a9c21-` and 0 for the first rank of the first copy); where all
-	// copies have one shape this is copy x worldSize + rank.
+	// Beginning of the extended resources (Slot) or of the keys of the taints (Claim) by which each device is kept; absent with
+	// Advisory. Under Slot the number of the device on its node follows, as status.slots of the node's inventory says
+	// (`rankwright.dev/slot-3`); under Claim the copy and the rank in it (`rankwright.dev/slot-7f3a9c21-0-3`).
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	SlotPrefix string `json:"slotPrefix,omitempty"`
@@ -209,6 +208,9 @@ type RankList []int32
 
 // DeviceMeshStatus says whether all members are there.
 type DeviceMeshStatus struct {
+	// The metadata.generation of the mesh that its members' losses and slowest links are about; each condition has its own.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Ready: every member is healthy. Degraded: members are lost. Launchable, Claimed and Verified: files of launchers are
 	// written, pods have claims, links are verified.
 	// +optional
@@ -253,7 +255,7 @@ type LostRank struct {
 	Node string `json:"node"`
 	// Id of the device, as in the inventory of its node.
 	Device DeviceID `json:"device"`
-	// What happened to the device: NodeGone, DeviceGone, or Unhealthy with the reason of its health.
+	// Why the rank cannot run, as the reasons of a placement's losses, with what is known beyond it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Reason string `json:"reason,omitempty"`

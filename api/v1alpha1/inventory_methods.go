@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -47,4 +48,30 @@ func (s *AcceleratorInventoryStatus) Device(id DeviceID) *Device {
 		}
 	}
 	return nil
+}
+
+// Repair returns what the operator says of a device with a fault; nil where it says nothing.
+func (s *AcceleratorInventoryStatus) Repair(id DeviceID) *Repair {
+	for i := range s.Repairs {
+		if s.Repairs[i].Device == id {
+			return &s.Repairs[i]
+		}
+	}
+	return nil
+}
+
+// Cordoned says whether a device takes no new work whatever its health: the administrator cordoned it, or the operator did.
+func (s *AcceleratorInventoryStatus) Cordoned(spec *AcceleratorInventorySpec, id DeviceID) bool {
+	return slices.Contains(spec.CordonedDevices, id) || slices.Contains(s.Withdrawn(), id)
+}
+
+// Withdrawn returns the devices that the operator cordoned for a fault and that are not back.
+func (s *AcceleratorInventoryStatus) Withdrawn() []DeviceID {
+	var ids []DeviceID
+	for i := range s.Repairs {
+		if s.Repairs[i].State != RepairReturned {
+			ids = append(ids, s.Repairs[i].Device)
+		}
+	}
+	return ids
 }

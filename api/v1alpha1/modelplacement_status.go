@@ -2,29 +2,11 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// PlacementPhase is the one-word summary of a placement.
-// +kubebuilder:validation:Enum=Pending;Planned;Ready;Unplaceable;Degraded;Invalid
-type PlacementPhase string
-
-// The phases. Unplaceable waits for devices; Invalid waits for a better spec; Degraded lost devices and holds.
-const (
-	PhasePending     PlacementPhase = "Pending"
-	PhasePlanned     PlacementPhase = "Planned"
-	PhaseReady       PlacementPhase = "Ready"
-	PhaseUnplaceable PlacementPhase = "Unplaceable"
-	PhaseDegraded    PlacementPhase = "Degraded"
-	PhaseInvalid     PlacementPhase = "Invalid"
-)
-
-// ModelPlacementStatus is what was decided.
+// ModelPlacementStatus is what was decided, and what became of it. docs/operations.md has the table of its conditions.
 type ModelPlacementStatus struct {
 	// The metadata.generation of the spec that this status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Summary in one word: Pending, Planned, Ready, Unplaceable (waits for devices), Degraded (lost devices) or Invalid
-	// (waits for a better spec). The condition Ready says why.
-	// +optional
-	Phase PlacementPhase `json:"phase,omitempty"`
 	// Name of the model as it was found in the catalogue or its files.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
@@ -46,22 +28,53 @@ type ModelPlacementStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Plan string `json:"plan,omitempty"`
+	// Number of the last plan that the operator saw in force for the placement. Plans are numbered from 1 and no number is given
+	// twice, also when plans were deleted.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+	// The metadata.generation of the latest spec that the plan in force answers: it was made for it, or a plan that was made
+	// for it would be the same.
+	// +optional
+	PlanGeneration int64 `json:"planGeneration,omitempty"`
 	// Name of the DeviceMesh of the plan in force; absent where there is none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Mesh string `json:"mesh,omitempty"`
-	// Number of copies in the plan in force, which the scale subresource reads.
+	// Number of copies in the plan in force.
 	// +optional
-	Replicas int32 `json:"replicas"`
-	// Label selector of the placement's pods, which the scale subresource reads.
+	PlannedReplicas int32 `json:"plannedReplicas,omitempty"`
+	// Number of copies that are there: of which the first pod, the one that selector matches, is bound and has not ended,
+	// ready or not. The scale subresource reads it, and autoscalers divide by it.
+	// +optional
+	Replicas int32 `json:"replicas,omitempty"`
+	// Number of copies of the plan in force of which all pods run as planned.
+	// +optional
+	ReadyReplicas int32 `json:"readyReplicas,omitempty"`
+	// Label selector of the first pod of each copy, which the scale subresource reads: an autoscaler multiplies the number of
+	// pods that it matches.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Selector string `json:"selector,omitempty"`
+	// What printer columns show.
+	// +optional
+	Summary PlacementSummary `json:"summary,omitzero"`
+	// When the placement last came nearer to its being ready: another spec was looked at, another plan came into force, or
+	// more pods run as planned. spec.progressDeadlineSeconds counts from it.
+	// +optional
+	LastProgressTime *metav1.Time `json:"lastProgressTime,omitempty"`
+	// Since when the placement has had a plan and no pod; absent where it has a pod, or spec.ttlSecondsWithoutPods is absent.
+	// +optional
+	WithoutPodsSince *metav1.Time `json:"withoutPodsSince,omitempty"`
 	// What is missing, in numbers, where the model cannot be placed; absent where it can.
 	// +optional
 	Shortfall *Shortfall `json:"shortfall,omitempty"`
-	// Planned: a plan was found. Reserved: its devices are held. Meshed: they have ranks. Ready: all of that holds and no
-	// device is lost.
+	// What the plan in force counts on and cannot serve, the oldest first, at most 256 of them; absent where nothing is lost.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	Losses []Loss `json:"losses,omitempty"`
+	// Placed: a plan is in force. Ready: all pods of it run as planned, and it answers the spec. Progressing: the placement
+	// still comes nearer to that.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -69,46 +82,42 @@ type ModelPlacementStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Estimate is what a plan should deliver. It is computed, not measured. Low and high of a number are the range in which it
-// is expected, as far as one is known.
+// PlacementSummary holds what printer columns show, since they cannot compute.
+type PlacementSummary struct {
+	// Pods that run as planned, of those that the plan in force has (`3/4`).
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Pods string `json:"pods,omitempty"`
+}
+
+// Expected is a computed number with the range in which it is expected.
+type Expected struct {
+	// The most likely value, in the unit that the field's name says.
+	// +optional
+	Value int64 `json:"value"`
+	// Low end of the range; absent where the range is not known.
+	// +optional
+	Low int64 `json:"low,omitempty"`
+	// High end of the range; absent where the range is not known.
+	// +optional
+	High int64 `json:"high,omitempty"`
+}
+
+// Estimate is what a plan should deliver. It is computed, not measured.
 type Estimate struct {
 	// Generated tokens per second, over all copies, with as many requests at once as the workload says. In training, tokens
 	// trained on per second.
 	// +optional
-	TokensPerSecond int64 `json:"tokensPerSecond,omitempty"`
-	// Low end of the range in which tokensPerSecond is expected, in tokens per second; absent where it is not known.
+	TokensPerSecond Expected `json:"tokensPerSecond,omitzero"`
+	// Time from a request to its first token, in milliseconds; absent in training.
 	// +optional
-	TokensPerSecondLow int64 `json:"tokensPerSecondLow,omitempty"`
-	// High end of the range in which tokensPerSecond is expected, in tokens per second; absent where it is not known.
+	TTFTMillis Expected `json:"ttftMillis,omitzero"`
+	// Time for each further token of a request, in microseconds; absent in training.
 	// +optional
-	TokensPerSecondHigh int64 `json:"tokensPerSecondHigh,omitempty"`
-	// Time from a request to its first token, in milliseconds.
-	// +optional
-	TTFTMillis int64 `json:"ttftMillis,omitempty"`
-	// Low end of the range in which ttftMillis is expected, in milliseconds; absent where it is not known.
-	// +optional
-	TTFTMillisLow int64 `json:"ttftMillisLow,omitempty"`
-	// High end of the range in which ttftMillis is expected, in milliseconds; absent where it is not known.
-	// +optional
-	TTFTMillisHigh int64 `json:"ttftMillisHigh,omitempty"`
-	// Time for each further token of a request, in microseconds.
-	// +optional
-	TPOTMicros int64 `json:"tpotMicros,omitempty"`
-	// Low end of the range in which tpotMicros is expected, in microseconds; absent where it is not known.
-	// +optional
-	TPOTMicrosLow int64 `json:"tpotMicrosLow,omitempty"`
-	// High end of the range in which tpotMicros is expected, in microseconds; absent where it is not known.
-	// +optional
-	TPOTMicrosHigh int64 `json:"tpotMicrosHigh,omitempty"`
+	TPOTMicros Expected `json:"tpotMicros,omitzero"`
 	// Time of one training step, in milliseconds; absent for inference.
 	// +optional
-	StepMillis int64 `json:"stepMillis,omitempty"`
-	// Low end of the range in which stepMillis is expected, in milliseconds; absent where it is not known.
-	// +optional
-	StepMillisLow int64 `json:"stepMillisLow,omitempty"`
-	// High end of the range in which stepMillis is expected, in milliseconds; absent where it is not known.
-	// +optional
-	StepMillisHigh int64 `json:"stepMillisHigh,omitempty"`
+	StepMillis Expected `json:"stepMillis,omitzero"`
 	// Time to load the weights, from a disk of the node or over the network, in seconds; absent where neither's rate is
 	// known.
 	// +optional
@@ -140,11 +149,7 @@ type Shortfall struct {
 	// Free memory of the matching device that has most, in MiB (2^20 bytes).
 	// +optional
 	LargestDeviceMiB int64 `json:"largestDeviceMiB,omitempty"`
-	// The smallest change, of all kinds, with which the model would fit, for people.
-	// +optional
-	// +kubebuilder:validation:MaxLength=1024
-	Suggestion string `json:"suggestion,omitempty"`
-	// The smallest change of each kind with which the model would fit.
+	// The smallest change of each kind with which the model would fit, from the one that costs least.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -162,6 +167,23 @@ type Suggestion struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Change string `json:"change"`
+	// The change of the placement's fields, all of them together, for programs; absent where the cluster is to change.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Edits []FieldEdit `json:"edits,omitempty"`
+}
+
+// FieldEdit is a new value of one field of an object.
+type FieldEdit struct {
+	// Path of the field from the object's top (`spec.workload.inference.maxSequences`).
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Path string `json:"path"`
+	// JSON text of the new value (`2`, `"FP8"`); null takes the field away.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Value string `json:"value"`
 }
 
 // ModelPlacementList is a list of placements.

@@ -12,8 +12,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Strategy",type=string,JSONPath=`.status.strategy`
 // +kubebuilder:printcolumn:name="Devices",type=integer,JSONPath=`.status.devices`
 // +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.nodes`
-// +kubebuilder:printcolumn:name="Tok/s",type=integer,JSONPath=`.status.estimate.tokensPerSecond`
-// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Tok/s",type=integer,JSONPath=`.status.estimate.tokensPerSecond.value`
+// +kubebuilder:printcolumn:name="Placed",type=string,JSONPath=`.status.conditions[?(@.type=="Placed")].status`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.summary.pods`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Plan",type=string,JSONPath=`.status.plan`,priority=1
 // +kubebuilder:printcolumn:name="Mesh",type=string,JSONPath=`.status.mesh`,priority=1
@@ -35,7 +36,8 @@ type ModelPlacement struct {
 type ModelPlacementSpec struct {
 	// The model to place. Exactly one of name, parameters, architecture and configMap is set.
 	Model ModelSource `json:"model"`
-	// Number format of the weights. Auto, the default, takes the best format that fits.
+	// Number format of the weights: FP32, FP16, BF16, FP8, INT8, INT4, MXFP4 or NVFP4. Auto, the default, takes the best format
+	// that fits.
 	// +optional
 	// +kubebuilder:default=Auto
 	Quantization Quantization `json:"quantization,omitempty"`
@@ -45,50 +47,86 @@ type ModelPlacementSpec struct {
 	KVCacheType KVCacheType `json:"kvCacheType,omitempty"`
 	// What the model is to do. Exactly one of inference and training is set.
 	Workload Workload `json:"workload"`
-	// Degrees of parallelism that the plan must have. The planner chooses the degrees that are absent.
+	// Degrees of parallelism that the plan must have. The planner chooses the degrees that are absent. At least one of tensor,
+	// pipeline, data, expert and context is set.
 	// +optional
 	Parallelism *Parallelism `json:"parallelism,omitempty"`
-	// Engine that will run the model. It decides which degrees are possible, the order of ranks, and the files for the
-	// launcher. Default: vLLM.
+	// Engine that will run the model: vLLM (the default), SGLang, TensorRT-LLM, Megatron, DeepSpeed, Torch, JAX or MPI. It decides
+	// which degrees are possible, the order of ranks, and the files for the launcher. A program of your own has a name with
+	// your domain (`example.com/engine`); nothing is assumed of it but ranks in the order of torch.distributed, whose
+	// variables it is started with.
 	// +optional
 	// +kubebuilder:default=vLLM
 	Engine Engine `json:"engine,omitempty"`
-	// Number of independent copies of the model. 0 frees all devices. Default: 1.
+	// Number of independent copies of the model. 0 frees all devices. Absent means the number that the planner chooses where the
+	// workload gives a load for the whole placement (totalSequences), and else one copy. Nothing writes it but the scale
+	// subresource, so that manifests that leave it out never undo what `kubectl scale` or an autoscaler set there. Reading the
+	// scale subresource fails until it is set, so an autoscaler needs a first value.
 	// +optional
-	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1024
 	Replicas *int32 `json:"replicas,omitempty"`
 	// Which devices may be taken; absent means any accelerator.
 	// +optional
 	Devices *DeviceRequirements `json:"devices,omitempty"`
-	// How far the devices of one copy may be apart; absent means anywhere in the cluster.
+	// How far the devices of one copy may be apart; absent means anywhere in the cluster. Exactly one of required and preferred
+	// is set.
 	// +optional
 	Topology *TopologyRequirements `json:"topology,omitempty"`
+	// How the placement's pods are cut, reached and started; absent means one pod for all devices of a copy on a node, and the
+	// launchers of the engine.
+	// +optional
+	Launch *Launch `json:"launch,omitempty"`
+	// The workload that makes the placement's pods. Pods of others are refused that have the placement's label; absent means
+	// that every workload of the namespace may make them.
+	// +optional
+	WorkloadRef *WorkloadReference `json:"workloadRef,omitempty"`
 	// Name of the PriorityClass of the placement's pods. Placements of higher priority get devices first; none is preempted.
 	// Absent means the cluster's default class.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	PriorityClassName string `json:"priorityClassName,omitempty"`
-	// What to do when a device of the plan is lost. SameShape plans anew with the same degrees, AnyShape (the default) with
-	// any degrees, and Hold keeps the plan until the device is back or the placement changes.
+	// When something that the plan counts on is lost, and what follows.
 	// +optional
-	// +kubebuilder:default=AnyShape
-	OnFailure FailurePolicy `json:"onFailure,omitempty"`
+	// +kubebuilder:default={}
+	FailurePolicy FailurePolicy `json:"failurePolicy,omitzero"`
 	// How the plan's devices are kept for the placement's pods. Claim gives each pod a ResourceClaim that selects its
-	// devices, which a DRA driver has to serve. Slot offers each device under an extended resource of its own, which the
-	// mesh names. With Advisory, the default, any pod that asks for such devices may get them, and the plan only says which
+	// devices, which a DRA driver has to serve. Slot offers each device under an extended resource of its own. With Advisory, the default, any pod that asks for such devices may get them, and the plan only says which
 	// pod should.
 	// +optional
 	// +kubebuilder:default=Advisory
 	// +kubebuilder:validation:XValidation:rule="self != 'Exclusive'",message="must be Claim, Slot or Advisory: Exclusive cannot be asked for yet"
 	Enforcement Enforcement `json:"enforcement,omitempty"`
+	// How long the placement may come no nearer to being ready, in seconds, before its condition Progressing is False with the
+	// reason ProgressDeadlineExceeded. Nothing else follows from it. Default: 600.
+	// +optional
+	// +kubebuilder:default=600
+	// +kubebuilder:validation:Minimum=1
+	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
 	// Whether the pods verify their links over the network before they start; absent means that they do not.
 	// +optional
 	Verification *Verification `json:"verification,omitempty"`
+	// Whether the placement gives its devices back and waits, whatever replicas says. Default: false.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+	// How long the placement keeps its devices while no pod has its label, in seconds. Then it gives them back, and is placed
+	// again when a pod comes or the spec changes. Absent means that it keeps them, as it must where only its plan is used.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	TTLSecondsWithoutPods *int32 `json:"ttlSecondsWithoutPods,omitempty"`
+	// Any text: a new one asks for a fresh plan, as a change of the spec does, to take what a condition Improvable offers.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	ReplanRequest string `json:"replanRequest,omitempty"`
+	// Number of earlier specs that are kept as ControllerRevisions, to go back to. Default: 10.
+	// +optional
+	// +kubebuilder:default=10
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
+	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 }
 
-// ModelSource says which model.
+// ModelSource says which model. Exactly one of name, parameters, architecture and configMap is set.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.name), has(self.parameters), has(self.architecture), has(self.configMap)].filter(x, x).size() == 1",message="exactly one of name, parameters, architecture and configMap must be set: keep the one that describes the model best and remove the others"
 type ModelSource struct {
@@ -126,8 +164,10 @@ type ConfigMapKey struct {
 	Key string `json:"key,omitempty"`
 }
 
-// Quantization is the number format of weights.
-// +kubebuilder:validation:Enum=Auto;FP32;FP16;BF16;FP8;INT8;INT4;MXFP4;NVFP4
+// Quantization is the number format of weights. Formats of other names are refused, since nothing says how many bits a weight
+// has in them.
+// +kubebuilder:validation:MaxLength=64
+// +kubebuilder:validation:XValidation:rule="self in ['Auto', 'FP32', 'FP16', 'BF16', 'FP8', 'INT8', 'INT4', 'MXFP4', 'NVFP4']",message="must be Auto, FP32, FP16, BF16, FP8, INT8, INT4, MXFP4 or NVFP4: of another format it is not known how many bits a weight has; name the one of these that has as many or the next more"
 type Quantization string
 
 // QuantizationAuto takes the best format that fits.
@@ -140,8 +180,10 @@ type KVCacheType string
 // KVCacheAuto takes 16 bits.
 const KVCacheAuto KVCacheType = "Auto"
 
-// Engine is what runs the model.
-// +kubebuilder:validation:Enum=vLLM;SGLang;TensorRT-LLM;Megatron;DeepSpeed;Torch;JAX;MPI
+// Engine is what runs the model: one of the constants below, or a program of the user's own by a name with its domain
+// (`example.com/engine`).
+// +kubebuilder:validation:MaxLength=128
+// +kubebuilder:validation:XValidation:rule="self in ['vLLM', 'SGLang', 'TensorRT-LLM', 'Megatron', 'DeepSpeed', 'Torch', 'JAX', 'MPI'] || self.matches('^[a-z0-9-]+([.][a-z0-9-]+)+/[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$')",message="must be one of vLLM, SGLang, TensorRT-LLM, Megatron, DeepSpeed, Torch, JAX and MPI, or for a program of your own a name with your domain, such as example.com/engine"
 type Engine string
 
 // The engines.
@@ -156,20 +198,9 @@ const (
 	EngineMPI         Engine = "MPI"
 )
 
-// FailurePolicy is what to do when a device of the plan is lost.
-// +kubebuilder:validation:Enum=SameShape;AnyShape;Hold
-type FailurePolicy string
-
-// The policies.
-const (
-	FailureSameShape FailurePolicy = "SameShape"
-	FailureAnyShape  FailurePolicy = "AnyShape"
-	FailureHold      FailurePolicy = "Hold"
-)
-
-// Parallelism holds the degrees to keep to.
+// Parallelism holds the degrees to keep to. At least one of tensor, pipeline, data, expert and context is set.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.tensor) || has(self.pipeline) || has(self.data) || has(self.expert) || has(self.context)",message="at least one of tensor, pipeline, data, expert and context must be set: remove parallelism to have all of them chosen"
+// +kubebuilder:validation:XValidation:rule="[has(self.tensor), has(self.pipeline), has(self.data), has(self.expert), has(self.context)].filter(x, x).size() >= 1",message="at least one of tensor, pipeline, data, expert and context must be set: remove parallelism to have all of them chosen"
 type Parallelism struct {
 	// Tensor parallelism: number of devices that share each layer. Absent means that the planner chooses.
 	// +optional
@@ -199,26 +230,14 @@ type Parallelism struct {
 	Context *int32 `json:"context,omitempty"`
 }
 
-// DeviceKindRequirement is a set of device families.
-// +kubebuilder:validation:Enum=Any;GPU;TPU;NPU;ASIC;GPUOrTPU
-type DeviceKindRequirement string
-
-// The requirements. Any means any accelerator, never the host's CPU.
-const (
-	RequireAny      DeviceKindRequirement = "Any"
-	RequireGPU      DeviceKindRequirement = "GPU"
-	RequireTPU      DeviceKindRequirement = "TPU"
-	RequireNPU      DeviceKindRequirement = "NPU"
-	RequireASIC     DeviceKindRequirement = "ASIC"
-	RequireGPUOrTPU DeviceKindRequirement = "GPUOrTPU"
-)
-
 // DeviceRequirements says which devices may be taken. All that is set must hold.
 type DeviceRequirements struct {
-	// Family that the devices must be of. Any, the default, means any accelerator, never the host's CPU.
+	// Families of devices, any of which may be taken. Absent means all accelerators, never the host's CPU.
 	// +optional
-	// +kubebuilder:default=Any
-	Requirement DeviceKindRequirement `json:"requirement,omitempty"`
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=5
+	// +kubebuilder:validation:XValidation:rule="self.all(f, f != 'CPU')",message="families must be of GPU, TPU, NPU and ASIC: a model is not placed on the host's CPU"
+	Families []DeviceFamily `json:"families,omitempty"`
 	// Vendors, in lower case as in the inventories, any of which may be taken, never two in one copy. Absent means all.
 	// +optional
 	// +listType=set
@@ -235,7 +254,12 @@ type DeviceRequirements struct {
 	Products []string `json:"products,omitempty"`
 	// Labels that the nodes must have. Absent means all nodes.
 	// +optional
-	NodeSelector *NodeSelector `json:"nodeSelector,omitempty"`
+	NodeLabelSelector *LabelSelector `json:"nodeLabelSelector,omitempty"`
+	// Taints of nodes that the placement's pods tolerate. Pods get those that they have not themselves when they are created.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Tolerations []Toleration `json:"tolerations,omitempty"`
 	// Least total memory that a device must have, in MiB (2^20 bytes). Absent means no bound.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
@@ -249,9 +273,9 @@ type DeviceRequirements struct {
 }
 
 // TopologyRequirements says how far the devices of one copy may be apart. A level is a node label key
-// (`kubernetes.io/hostname`, `topology.kubernetes.io/zone`, …) whose value they share.
+// (`kubernetes.io/hostname`, `topology.kubernetes.io/zone`, …) whose value they share. Exactly one of required and preferred is set.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.required) != has(self.preferred)",message="exactly one of required and preferred must be set: required refuses a wider placement, preferred only avoids it"
+// +kubebuilder:validation:XValidation:rule="[has(self.required), has(self.preferred)].filter(x, x).size() == 1",message="exactly one of required and preferred must be set: required refuses a wider placement, preferred only avoids it"
 type TopologyRequirements struct {
 	// Key of a node label (`topology.kubernetes.io/zone`) of which all devices of a copy must share the value: without such
 	// nodes there is no plan.

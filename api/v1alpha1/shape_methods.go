@@ -103,13 +103,14 @@ func (s *DeviceMeshSpec) Shapes() []MeshShape {
 	return append([]MeshShape{main}, s.OtherShapes...)
 }
 
-// RanksBefore is the number of ranks in all copies before one. Slots are numbered from there.
-func (s *DeviceMeshSpec) RanksBefore(replica int32) int32 {
-	var before int32
+// ShapeOf is the shape of a copy; there is none where the mesh has fewer copies.
+func (s *DeviceMeshSpec) ShapeOf(replica int32) (MeshShape, bool) {
 	for _, shape := range s.Shapes() {
-		before += max(0, min(replica-shape.FirstReplica, shape.Replicas)) * shape.WorldSize
+		if replica >= shape.FirstReplica && replica-shape.FirstReplica < shape.Replicas {
+			return shape, true
+		}
 	}
-	return before
+	return MeshShape{}, false
 }
 
 // ShapeText is the sizes above 1 for people (`tp4 pp2`), or `1` where there are none.

@@ -51,21 +51,21 @@ func TestShapesLeaveThePlanAsItIs(t *testing.T) {
 	}
 }
 
-func TestRanksBeforeACopy(t *testing.T) {
+func TestMeshShapeOfACopy(t *testing.T) {
 	mesh := &v1alpha1.DeviceMeshSpec{WorldSize: 2, Replicas: 3, Dimensions: []v1alpha1.MeshDimension{{Name: "tp", Size: 2}, {Name: "pp", Size: 1}}, Shape: "tp2 x3"}
-	for replica, want := range []int32{0, 2, 4} {
-		if got := mesh.RanksBefore(int32(replica)); got != want {
-			t.Errorf("one shape: %d ranks before copy %d, want %d", got, replica, want)
+	check := func(want ...int32) {
+		t.Helper()
+		for replica, ranks := range want {
+			if shape, there := mesh.ShapeOf(int32(replica)); there != (ranks > 0) || shape.WorldSize != ranks {
+				t.Errorf("copy %d has %d ranks, want %d", replica, shape.WorldSize, ranks)
+			}
 		}
 	}
+	check(2, 2, 2, 0)
 	mesh.Replicas, mesh.OtherShapes = 5, []v1alpha1.MeshShape{
 		{FirstReplica: 2, Replicas: 2, WorldSize: 8}, {FirstReplica: 4, Replicas: 1, WorldSize: 1},
 	}
-	for replica, want := range []int32{0, 2, 4, 12, 20, 21} {
-		if got := mesh.RanksBefore(int32(replica)); got != want {
-			t.Errorf("three shapes: %d ranks before copy %d, want %d", got, replica, want)
-		}
-	}
+	check(2, 2, 8, 8, 1, 0)
 	if first := mesh.Shapes()[0]; first.Replicas != 2 || first.Shape != "tp2" {
 		t.Errorf("the first shape has %d copies of %q, want 2 of tp2", first.Replicas, first.Shape)
 	}

@@ -114,6 +114,10 @@ type PlacementRef struct {
 	// The metadata.generation of the ModelPlacement's spec that was read.
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
+	// Hash of what the spec asked of the plan, apart from the number of copies.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	RequestHash string `json:"requestHash,omitempty"`
 }
 
 // PlannedModel is a model as resolved.
@@ -310,6 +314,9 @@ const (
 
 // ShardingPlanStatus says whether a plan is in force.
 type ShardingPlanStatus struct {
+	// The metadata.generation of the plan that this status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Active: the ledger holds the plan, which is then in force.
 	// +optional
 	// +listType=map

@@ -1,13 +1,13 @@
 package v1alpha1
 
-// Workload is what a model is for.
+// Workload is what a model is for. Exactly one of inference and training is set.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.inference) != has(self.training)",message="exactly one of inference and training must be set: make two placements for a model that does both"
+// +kubebuilder:validation:XValidation:rule="[has(self.inference), has(self.training)].filter(x, x).size() == 1",message="exactly one of inference and training must be set: make two placements for a model that does both"
 type Workload struct {
-	// The load of a model that answers requests. Exactly one of inference and training is set.
+	// The load of a model that answers requests. At most one of maxSequences and totalSequences is set.
 	// +optional
 	Inference *InferenceWorkload `json:"inference,omitempty"`
-	// The load of a model that is trained or fine-tuned. Exactly one of inference and training is set.
+	// The load of a model that is trained or fine-tuned.
 	// +optional
 	Training *TrainingWorkload `json:"training,omitempty"`
 }
@@ -23,20 +23,28 @@ const (
 	ObjectiveCost       Objective = "Cost"
 )
 
-// InferenceWorkload is the load to plan for.
+// InferenceWorkload is the load to plan for. At most one of maxSequences and totalSequences is set.
 //
+// +kubebuilder:validation:XValidation:rule="[has(self.maxSequences), has(self.totalSequences)].filter(x, x).size() <= 1",message="at most one of maxSequences and totalSequences must be set: maxSequences is the load of each copy, totalSequences that of all copies together"
 // +kubebuilder:validation:XValidation:rule="!has(self.inputTokens) || !has(self.outputTokens) || self.inputTokens + self.outputTokens <= self.maxModelLen",message="inputTokens + outputTokens must not exceed maxModelLen: raise maxModelLen or shorten the request"
 type InferenceWorkload struct {
 	// Longest sequence, prompt and answer together, in tokens.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16777216
 	MaxModelLen int32 `json:"maxModelLen"`
-	// Number of sequences of maxModelLen tokens that must fit into the memory of each copy at once. Default: 1.
+	// Number of sequences of maxModelLen tokens that must fit into the memory of each copy at once. Absent means what
+	// totalSequences leaves for a copy, and 1 where that is absent too.
 	// +optional
-	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	MaxSequences int32 `json:"maxSequences,omitempty"`
+	// Number of sequences of maxModelLen tokens that must fit into the memory of all copies together at once. Each copy takes an
+	// equal share, rounded up. Where spec.replicas is absent, the planner chooses the number of copies with which the
+	// plan takes the fewest devices (with the objective Cost, the cheapest).
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=67108864
+	TotalSequences int32 `json:"totalSequences,omitempty"`
 	// Length of a typical prompt in tokens, for estimates. Absent means half of maxModelLen, or what outputTokens leaves of
 	// it if that is less.
 	// +optional

@@ -49,6 +49,8 @@ type flags struct {
 	config        string
 	hookInstalled bool
 
+	metricsAuthentication bool
+
 	level slog.Level
 	// tools run the host's tools; nil where none may be run.
 	tools host.Tools
@@ -69,6 +71,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.agent.LeaseNamespace, "lease-namespace", nodeagent.DefaultLeaseNamespace, "`namespace` of the heartbeats")
 	set.StringVar(&f.agent.HealthAddress, "health-address", ":8081", "`host:port` of /healthz and /readyz; 0 disables them")
 	set.StringVar(&f.agent.MetricsAddress, "metrics-address", ":8080", "`host:port` of /metrics; 0 disables it")
+	set.BoolVar(&f.metricsAuthentication, "metrics-authentication", true, "serve /metrics by HTTPS to those whom RBAC lets get it; false: by HTTP to everybody")
 	set.StringVar(&f.config, "config", "", "YAML `file` that says which vendors' devices to serve to the kubelet; none without it")
 	set.StringVar(&f.serving.Folder, "device-plugins", "", "`folder` where device plugins meet the kubelet; default "+
 		serving.DefaultFolder+" below --root")
@@ -94,6 +97,7 @@ func (f *flags) complete(set *pflag.FlagSet) error {
 		f.agent.PodResourcesSocket = cmp.Or(f.agent.PodResourcesSocket, filepath.Join(f.root, serving.DefaultPodResources))
 	}
 	f.serving.PodResources = f.agent.PodResourcesSocket
+	f.agent.MetricsOpen = !f.metricsAuthentication
 	f.tools = f.newTools()
 	return errors.Join(
 		f.checkNames(),

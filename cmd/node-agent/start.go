@@ -46,10 +46,10 @@ func start(ctx context.Context, f flags, stdout, stderr io.Writer, hangups <-cha
 	return agent.Run(ctx)
 }
 
-// spareMemory has garbage collected at half as much again as is in use, not at twice as much: an agent takes memory on every
+// spareMemory has garbage collected at a quarter more than is in use, not at twice as much: an agent takes memory on every
 // node, and at rest makes hardly any garbage. GOGC says otherwise.
 func spareMemory() {
-	const percent = 50
+	const percent = 25
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
@@ -88,7 +88,7 @@ func (f *flags) openHost() (*host.Host, error) {
 	return h, nil
 }
 
-// options are those of the agent: what flags set, and what follows from them.
+// options returns the options of the agent: what flags set, and what follows from them.
 func (f *flags) options(log *slog.Logger) nodeagent.Options {
 	o := f.agent
 	o.Host, o.GPUErrors = f.openHost, f.tools

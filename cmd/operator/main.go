@@ -18,6 +18,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/controllers/placement"
+	"github.com/rankwright/rankwright/controllers/repair"
 )
 
 func main() {
@@ -31,7 +33,8 @@ func main() {
 }
 
 func command() *cobra.Command {
-	var kubeconfig, level, webhookAddress, webhookService string
+	var kubeconfig, level, tenants, repairs, webhookAddress, webhookService string
+	var authenticated bool
 	options := operator.Options{
 		Namespace:      cmp.Or(os.Getenv("POD_NAMESPACE"), "rankwright-operator"),
 		AgentNamespace: "rankwright-node-agent",
@@ -50,10 +53,16 @@ func command() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			options.Log = log
+			options.Log, options.MetricsOpen = log, !authenticated
 			options.Webhook, err = operator.WebhookAt(webhookAddress, webhookService, options.Namespace)
 			if err != nil {
 				return fmt.Errorf("--webhook-address: %w", err)
+			}
+			if options.Tenants, err = placement.ReadTenants(tenants); err != nil {
+				return fmt.Errorf("--tenants: %w", err)
+			}
+			if options.Repairs, err = repair.ReadSettings(repairs); err != nil {
+				return fmt.Errorf("--repairs: %w", err)
 			}
 			return run(cmd.Context(), kubeconfig, options)
 		},
@@ -67,6 +76,9 @@ func command() *cobra.Command {
 	flags.BoolVar(&options.LeaderElect, "leader-elect", options.LeaderElect, "let one of several operators work")
 	flags.StringVar(&options.HealthAddress, "health-address", options.HealthAddress, `address of /healthz and /readyz; "0" serves neither`)
 	flags.StringVar(&options.MetricsAddress, "metrics-address", options.MetricsAddress, `address of /metrics; "0" does not serve it`)
+	flags.BoolVar(&authenticated, "metrics-authentication", true, "serve /metrics by HTTPS to those whom RBAC lets get it; false: by HTTP to everybody")
+	flags.StringVar(&tenants, "tenants", "", "file that says how many devices and which priority classes namespaces may have; without it everything")
+	flags.StringVar(&repairs, "repairs", "", "file that says what becomes of devices with a fault; without it they are left alone")
 	flags.StringVar(&webhookAddress, "webhook-address", "0", `address of the webhook that binds pods; "0" serves none`)
 	flags.StringVar(&webhookService, "webhook-service", "rankwright-webhook", "Service of the webhook in the operator's namespace; its certificates are for it")
 	flags.StringVar(&options.VerifierImage, "verifier-image", "", "image of the init container that verifies meshes, which is the node agent's; without it pods verify none")

@@ -31,8 +31,17 @@ func Configure(from, to any) error {
 // MeshCondition completes the next condition of a mesh: it gets the mesh's generation, and the time at which the status of the
 // mesh's condition of that type last changed.
 func MeshCondition(mesh *v1alpha1.DeviceMesh, next metav1.Condition, now time.Time) metav1.Condition {
-	next.ObservedGeneration, next.LastTransitionTime = mesh.Generation, metav1.NewTime(now).Rfc3339Copy()
-	conditions := slices.Clone(mesh.Status.Conditions)
+	return completed(mesh.Generation, mesh.Status.Conditions, next, now)
+}
+
+// PlacementCondition completes the next condition of a placement as MeshCondition does that of a mesh.
+func PlacementCondition(placement *v1alpha1.ModelPlacement, next metav1.Condition, now time.Time) metav1.Condition {
+	return completed(placement.Generation, placement.Status.Conditions, next, now)
+}
+
+func completed(generation int64, said []metav1.Condition, next metav1.Condition, now time.Time) metav1.Condition {
+	next.ObservedGeneration, next.LastTransitionTime = generation, metav1.NewTime(now).Rfc3339Copy()
+	conditions := slices.Clone(said)
 	meta.SetStatusCondition(&conditions, next)
 	return *meta.FindStatusCondition(conditions, next.Type)
 }
@@ -40,13 +49,28 @@ func MeshCondition(mesh *v1alpha1.DeviceMesh, next metav1.Condition, now time.Ti
 // MeshStatus writes a manager's part of the status of a mesh. Fields that the manager wrote before and that
 // part lacks are removed. A mesh that is gone is no error.
 func MeshStatus(ctx context.Context, c client.Client, mesh *v1alpha1.DeviceMesh, part *v1alpha1.DeviceMeshStatus, manager string) error {
-	var patch apply.DeviceMeshStatusApplyConfiguration
-	if err := Configure(part, &patch); err != nil {
+	patch := apply.DeviceMeshStatus()
+	if err := Configure(part, patch); err != nil {
 		return fmt.Errorf("write status of mesh %s: %w", mesh.Name, err)
 	}
-	err := c.Status().Apply(ctx, apply.DeviceMesh(mesh.Name, mesh.Namespace).WithUID(mesh.UID).WithStatus(&patch), client.FieldOwner(manager))
+	err := c.Status().Apply(ctx, apply.DeviceMesh(mesh.Name, mesh.Namespace).WithUID(mesh.UID).WithStatus(patch), client.FieldOwner(manager))
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("apply status of mesh %s: %w", mesh.Name, err)
+	}
+	return nil
+}
+
+// PlacementStatus writes a manager's part of the status of a placement as MeshStatus does that of a mesh. It returns a conflict where the
+// placement changed since it was read, so that what is said never goes back when a cache lags.
+func PlacementStatus(ctx context.Context, c client.Client, placement *v1alpha1.ModelPlacement, part *v1alpha1.ModelPlacementStatus, manager string) error {
+	patch := apply.ModelPlacementStatus()
+	if err := Configure(part, patch); err != nil {
+		return fmt.Errorf("write status of placement %s: %w", placement.Name, err)
+	}
+	object := apply.ModelPlacement(placement.Name, placement.Namespace).WithUID(placement.UID).WithResourceVersion(placement.ResourceVersion)
+	err := c.Status().Apply(ctx, object.WithStatus(patch), client.FieldOwner(manager))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("apply status of placement %s: %w", placement.Name, err)
 	}
 	return nil
 }

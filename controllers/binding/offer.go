@@ -1,11 +1,12 @@
 // Package binding binds pods to the places of their placement's mesh: a mutating webhook makes new pods wait, a controller
-// gives them their nodes once there is a mesh, and evicts the pods of an old plan. pkg/binding knows how.
+// gives them their nodes once there is a mesh, and evicts the pods that another plan moves. pkg/binding knows how.
 package binding
 
 import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,6 +16,7 @@ import (
 	"github.com/rankwright/rankwright/controllers/meshes"
 	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/pkg/binding"
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // readOffer reads what there is for the pods of a placement.
@@ -31,16 +33,18 @@ func readOffer(ctx context.Context, reader client.Reader, key types.NamespacedNa
 		return nil, err
 	}
 	offer.Plan = plan
-	mesh := &v1alpha1.DeviceMesh{}
-	if found, err := objects.Read(ctx, reader, key, mesh); err != nil {
+	made := &v1alpha1.DeviceMesh{}
+	if found, err := objects.Read(ctx, reader, key, made); err != nil {
 		return nil, err
-	} else if found && plan != nil && mesh.Spec.Plan == plan.Name && mesh.Spec.Placement.UID == plan.Spec.Placement.UID && mesh.DeletionTimestamp.IsZero() {
-		offer.Mesh = mesh
+	} else if found && plan != nil && made.Spec.Plan == plan.Name && made.Spec.Placement.UID == plan.Spec.Placement.UID && made.DeletionTimestamp.IsZero() {
+		offer.Mesh = made
 	}
 	if !offer.Complete() {
 		return offer, nil
 	}
-	offer.Resource, err = servedResources(ctx, reader, &mesh.Spec)
+	hosts, err := meshes.Hosts(ctx, reader, made.Spec.NodeNames())
+	offer.Resource, offer.Slot = servedBy(hosts), hosts.Slot
+	offer.Claimable, offer.Files = meshes.Claimable(hosts), filesOf(offer, hosts)
 	return offer, err
 }
 
@@ -57,15 +61,34 @@ func planInForce(ctx context.Context, reader client.Reader, key types.Namespaced
 	return &active[len(active)-1], nil
 }
 
-// servedResources returns the extended resource of each device of a mesh that a device plugin serves. DRA drivers serve by
-// claims and not by resources.
-func servedResources(ctx context.Context, reader client.Reader, mesh *v1alpha1.DeviceMeshSpec) (func(string, v1alpha1.DeviceID) string, error) {
-	hosts, err := meshes.Hosts(ctx, reader, mesh.NodeNames())
+// servedBy returns the extended resource of each device of some hosts that a device plugin serves. DRA drivers serve by claims and
+// not by resources.
+func servedBy(hosts mesh.Hosts) func(string, v1alpha1.DeviceID) string {
 	return func(node string, device v1alpha1.DeviceID) string {
 		d := hosts.Device(node, device)
 		if d == nil || d.Service == nil || d.Service.Server == v1alpha1.ServedByDRA || d.ClaimAttribute != nil {
 			return ""
 		}
 		return d.Service.Resource
-	}, err
+	}
+}
+
+// filesOf returns the digests of the launchers' files by the pod's index. They are made when the first is asked for, from a mesh
+// without the plan's name, which alone changes nothing for a pod. Why there are no files is said by the mesh's status.
+func filesOf(offer *binding.Offer, hosts mesh.Hosts) func(int) string {
+	digests := sync.OnceValue(func() []string {
+		spec := offer.Mesh.Spec
+		spec.Plan = ""
+		_, bundle, err := meshes.Bundle(offer.Placement, offer.Plan, &spec, hosts)
+		if err != nil {
+			return nil
+		}
+		return bundle.Digests()
+	})
+	return func(index int) string {
+		if index >= len(digests()) {
+			return ""
+		}
+		return digests()[index]
+	}
 }

@@ -9,17 +9,25 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/controllers/relation"
+	"github.com/rankwright/rankwright/controllers/slots"
+	"github.com/rankwright/rankwright/controllers/snapshot"
 	"github.com/rankwright/rankwright/pkg/binding"
+	"github.com/rankwright/rankwright/pkg/launch"
 )
 
 // Reconciler binds the pods of placements.
@@ -28,27 +36,46 @@ type Reconciler struct {
 	Client client.Client
 	// Events takes the events of pods.
 	Events events.EventRecorder
+	// Index says what is known of nodes.
+	Index *snapshot.Index
+	// Claims says that the cluster has ResourceClaims.
+	Claims bool
+	// Now is the clock.
+	Now func() time.Time
+
+	// missed says since when copies of a placement lack pods.
+	missed map[types.NamespacedName]map[int]time.Time
+	// released says since when pods of a placement that are to be evicted are held by no budget.
+	released map[types.NamespacedName]map[types.UID]time.Time
 }
 
-// evictionDelay is when an eviction is tried again that a disruption budget did not allow.
+// evictionDelay is when an eviction is tried again that a disruption budget did not allow, or that waits for another copy.
 const evictionDelay = 10 * time.Second
 
 // Setup adds the controller to a manager.
 func (r *Reconciler) Setup(mgr manager.Manager) error {
 	ofPlacement := handler.EnqueueRequestsFromMapFunc(relation.PlacementOf)
-	return ctrl.NewControllerManagedBy(mgr).
+	of := ctrl.NewControllerManagedBy(mgr).
 		Named("binding").
 		Watches(&corev1.Pod{}, ofPlacement).
 		Watches(&v1alpha1.ShardingPlan{}, ofPlacement).
 		Watches(&v1alpha1.DeviceMesh{}, ofPlacement).
 		Watches(&v1alpha1.ModelPlacement{}, &handler.EnqueueRequestForObject{}).
-		Complete(r)
+		Watches(&v1alpha1.AcceleratorInventory{}, handler.EnqueueRequestsFromMapFunc(slots.PlacementsOf(r.Client)), builder.WithPredicates(slots.Changed))
+	if r.Claims {
+		of.Watches(&resourcev1.ResourceClaim{}, ofPlacement)
+	}
+	return of.Complete(r)
 }
 
-// Reconcile evicts a placement's pods of old plans and binds its waiting pods, where there is a mesh. Without a mesh it does
-// nothing: pods that run keep running.
+// Reconcile evicts the pods of a placement that were bound to other places than they have in the plan in force, and binds those that
+// wait, where there is a mesh. Without a mesh it does nothing: pods that run keep running.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	offer, err := readOffer(ctx, r.Client, request.NamespacedName)
+	if err == nil && offer.Placement == nil {
+		delete(r.missed, request.NamespacedName)
+		delete(r.released, request.NamespacedName)
+	}
 	if err != nil || offer.Placement == nil || !offer.Complete() {
 		return ctrl.Result{}, err
 	}
@@ -59,7 +86,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	live := slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return ended(&p) })
 	slices.SortFunc(live, older)
-	blocked, err := r.evictOld(ctx, live, offer.Plan.Name)
+	live, more, err := r.followPlan(ctx, live, offer)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -68,7 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			return ctrl.Result{}, err
 		}
 	}
-	if blocked {
+	if more {
 		return ctrl.Result{RequeueAfter: evictionDelay}, nil
 	}
 	return ctrl.Result{}, nil
@@ -92,7 +119,7 @@ func (r *Reconciler) bindWaiting(ctx context.Context, live []corev1.Pod, offer *
 	var failed []error
 	for i := range live {
 		pod := &live[i]
-		if !binding.Gated(pod) || !pod.DeletionTimestamp.IsZero() || isOld(pod, offer.Plan.Name) {
+		if !binding.Gated(pod) || !pod.DeletionTimestamp.IsZero() {
 			continue
 		}
 		failed = append(failed, r.bind(ctx, pod, offer, holders))
@@ -117,6 +144,9 @@ func (r *Reconciler) bind(ctx context.Context, pod *corev1.Pod, offer *binding.O
 			"index %s of placement %s is pod %s's: this pod waits until that one is gone", index, offer.Placement.Name, holder)
 		return nil
 	}
+	if made, err := r.claimMade(ctx, offer, place); err != nil || !made {
+		return err
+	}
 	patch := client.MergeFromWithOptions(pod, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Patch(ctx, bound, patch); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -128,6 +158,26 @@ func (r *Reconciler) bind(ctx context.Context, pod *corev1.Pod, offer *binding.O
 	r.Events.Eventf(pod, offer.Placement, corev1.EventTypeNormal, "Bound", "Bind", "index %s: copy %d, ranks %s on node %s by plan %s",
 		index, place.Copy, bound.Annotations[binding.AnnotationRanks], place.Node, offer.Plan.Name)
 	return nil
+}
+
+// claimMade says whether the claim of a place is there and selects the devices of the plan in force, where the pod gets them by a claim. A
+// pod that started with the claim of an earlier plan would keep devices that are another's by now. The claim's event brings the pod
+// back here.
+func (r *Reconciler) claimMade(ctx context.Context, offer *binding.Offer, place *launch.Pod) (bool, error) {
+	byClaim := offer.Plan.Spec.Enforcement == v1alpha1.EnforcementClaim
+	if !byClaim || !r.Claims {
+		return !byClaim, nil
+	}
+	wanted, err := binding.Claim(offer.Mesh, place, offer.Claimable)
+	if _, refused := errors.AsType[*binding.Refusal](err); refused {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	found := &resourcev1.ResourceClaim{}
+	there, err := objects.Read(ctx, r.Client, client.ObjectKeyFromObject(wanted), found)
+	return there && metav1.IsControlledBy(found, offer.Mesh) && found.DeletionTimestamp.IsZero() && binding.SameClaim(&found.Spec, &wanted.Spec), err
 }
 
 // ended says whether a pod gave its place back.

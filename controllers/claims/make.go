@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	resourcev1 "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/rankwright/rankwright/controllers/meshes"
 	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/binding"
 )
 
 // make makes the claims that are missing, deletes claims that are no longer wanted, and says in the condition what became of them.
@@ -35,7 +34,7 @@ func (r *Reconciler) make(ctx context.Context, mesh *v1alpha1.DeviceMesh, wanted
 			if err := r.create(ctx, mesh, claim); err != nil {
 				return err
 			}
-		case metav1.IsControlledBy(found, mesh) && found.DeletionTimestamp.IsZero() && same(&found.Spec, &claim.Spec):
+		case metav1.IsControlledBy(found, mesh) && found.DeletionTimestamp.IsZero() && binding.SameClaim(&found.Spec, &claim.Spec):
 		case meshes.OwnerOf(found) == nil:
 			taken = append(taken, claim.Name)
 		default:
@@ -54,31 +53,17 @@ func (r *Reconciler) make(ctx context.Context, mesh *v1alpha1.DeviceMesh, wanted
 			fmt.Sprintf("ResourceClaims exist that are not this mesh's: delete or rename %s.", strings.Join(taken, ", ")))
 	case len(waiting) > 0:
 		return condition.Write(ctx, mesh, metav1.ConditionFalse, "ClaimsInUse",
-			fmt.Sprintf("ResourceClaims of an earlier mesh are held by its pods, and are made anew when those are gone: %s.", strings.Join(waiting, ", ")))
+			fmt.Sprintf("ResourceClaims that no longer select the devices of their places are held by pods, and are made anew when those are gone: %s.", strings.Join(waiting, ", ")))
 	default:
 		return condition.Write(ctx, mesh, metav1.ConditionTrue, "ClaimsMade",
 			fmt.Sprintf("%s, %s to %s, select the devices of the plan.", words.Counted(len(wanted), "ResourceClaim"), wanted[0].Name, wanted[len(wanted)-1].Name))
 	}
 }
 
-// same says whether a claim is as it was made. API servers before Kubernetes 1.36 drop tolerations.
-func same(found, made *resourcev1.ResourceClaimSpec) bool {
-	if len(found.Devices.Requests) != len(made.Devices.Requests) {
-		return false
-	}
-	made = made.DeepCopy()
-	for i := range made.Devices.Requests {
-		if exactly := found.Devices.Requests[i].Exactly; exactly != nil && len(exactly.Tolerations) == 0 {
-			made.Devices.Requests[i].Exactly.Tolerations = nil
-		}
-	}
-	return equality.Semantic.DeepEqual(found, made)
-}
-
 func (r *Reconciler) create(ctx context.Context, mesh *v1alpha1.DeviceMesh, claim *resourcev1.ResourceClaim) error {
 	claim.OwnerReferences = []metav1.OwnerReference{meshes.Owner(mesh)}
-	// A claim that exists already is newer than the cache: its event brings the mesh back.
-	if err := r.Client.Create(ctx, claim); err != nil && !apierrors.IsAlreadyExists(err) {
+	// A claim that exists already is newer than the cache, and may be a stranger's, whose events do not bring the mesh back: so it is looked at again.
+	if err := r.Client.Create(ctx, claim); err != nil {
 		return fmt.Errorf("create ResourceClaim %s: %w", claim.Name, err)
 	}
 	return nil

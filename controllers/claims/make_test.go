@@ -1,43 +1,29 @@
 package claims
 
 import (
+	"context"
 	"testing"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/meshes"
 )
 
-func specOf(expression string, slots ...string) *resourcev1.ResourceClaimSpec {
-	exactly := &resourcev1.ExactDeviceRequest{Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: expression}}}}
-	for _, slot := range slots {
-		exactly.Tolerations = append(exactly.Tolerations, resourcev1.DeviceToleration{Key: slot})
-	}
-	return &resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "rank-0", Exactly: exactly}}}}
-}
-
-// A claim whose tolerations an older API server dropped is not made anew again and again.
-func TestSame(t *testing.T) {
-	made := specOf("a", "slot-0")
-	two := specOf("a", "slot-0")
-	two.Devices.Requests = append(two.Devices.Requests, two.Devices.Requests[0])
-	tests := []struct {
-		name  string
-		found *resourcev1.ResourceClaimSpec
-		want  bool
-	}{
-		{"as it was made", specOf("a", "slot-0"), true},
-		{"without tolerations", specOf("a"), true},
-		{"another device", specOf("b", "slot-0"), false},
-		{"the slot of another plan", specOf("a", "slot-1"), false},
-		{"a request more", two, false},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			if got := same(test.found, made); got != test.want {
-				t.Errorf("same is %t, want %t", got, test.want)
-			}
-			if len(made.Devices.Requests[0].Exactly.Tolerations) != 1 {
-				t.Error("the claim to be made was changed")
-			}
-		})
+// A claim that somebody made after the cache was filled is not taken for the mesh's own: making it is tried again, and then it is seen.
+func TestClaimThatTheCacheDoesNotKnow(t *testing.T) {
+	api := interceptor.NewClient(nil, interceptor.Funcs{
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			return apierrors.NewAlreadyExists(resourcev1.Resource("resourceclaims"), "llm-0")
+		},
+	})
+	r := &Reconciler{Follower: meshes.Follower{Client: api}}
+	err := r.create(t.Context(), &v1alpha1.DeviceMesh{}, &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: "llm-0"}})
+	if !apierrors.IsAlreadyExists(err) {
+		t.Errorf("got %v, want the API server's refusal", err)
 	}
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/meshes"
 	"github.com/rankwright/rankwright/pkg/binding"
-	"github.com/rankwright/rankwright/pkg/launch"
 )
 
 // Reconciler keeps the claims of meshes.
@@ -43,10 +42,10 @@ func (r *Reconciler) Setup(mgr manager.Manager) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look for %s: %w", kind, err)
 	}
-	changed := builder.WithPredicates(predicate.Or(predicate.AnnotationChangedPredicate{}, predicate.GenerationChangedPredicate{}))
+	changed := builder.WithPredicates(predicate.GenerationChangedPredicate{})
 	return true, ctrl.NewControllerManagedBy(mgr).
 		Named("claims").
-		For(&v1alpha1.DeviceMesh{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1alpha1.DeviceMesh{}, changed).
 		Owns(&resourcev1.ResourceClaim{}).
 		Watches(&v1alpha1.ModelPlacement{}, &handler.EnqueueRequestForObject{}, changed).
 		Complete(r)
@@ -82,19 +81,9 @@ func (r *Reconciler) condition() *meshes.Condition {
 
 // wanted returns the claims that a mesh should have.
 func (r *Reconciler) wanted(ctx context.Context, mesh *v1alpha1.DeviceMesh, placement *v1alpha1.ModelPlacement) ([]resourcev1.ResourceClaim, error) {
-	devices, err := launch.ParsePodDevices(placement.Annotations[launch.AnnotationPodDevices])
-	if err != nil {
-		return nil, &binding.Refusal{Reason: binding.ReasonDevicesDiffer, Message: fmt.Sprintf("annotation %s of the placement: %s", launch.AnnotationPodDevices, err)}
-	}
 	hosts, err := meshes.Hosts(ctx, r.Client, mesh.Spec.NodeNames())
 	if err != nil {
 		return nil, err
 	}
-	return binding.Claims(mesh.Spec.Plan, mesh, devices, func(node string, device v1alpha1.DeviceID) (binding.Claimable, bool) {
-		d := hosts.Device(node, device)
-		if d == nil || d.Service == nil || d.ClaimAttribute == nil {
-			return binding.Claimable{}, false
-		}
-		return binding.Claimable{Driver: d.Service.Resource, Attribute: *d.ClaimAttribute}, true
-	})
+	return binding.Claims(mesh, placement.Spec.Launch.PodDevices(), meshes.Claimable(hosts))
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	applycore "k8s.io/client-go/applyconfigurations/core/v1"
 	applymeta "k8s.io/client-go/applyconfigurations/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,11 +22,20 @@ import (
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
-// write applies the ConfigMaps of a mesh and deletes ConfigMaps that it no longer needs. What another manager holds stays, and is
-// reported.
+// write applies the ConfigMaps of a mesh that are not as they should be, and deletes ConfigMaps that it no longer needs. What another
+// manager holds stays, and is reported.
 func (r *Reconciler) write(ctx context.Context, mesh *v1alpha1.DeviceMesh, parts []map[string]string, bundle *launch.Bundle) error {
 	for i, data := range parts {
-		foreign, err := r.foreign(ctx, mesh, launch.ConfigMapName(mesh.Name, i))
+		found := &corev1.ConfigMap{}
+		there, err := objects.Read(ctx, r.Reader, client.ObjectKey{Namespace: mesh.Namespace, Name: launch.ConfigMapName(mesh.Name, i)}, found)
+		if err != nil {
+			return err
+		}
+		wanted := configMap(mesh, i, data)
+		if there && is(found, mesh, wanted) {
+			continue
+		}
+		foreign, err := r.foreign(ctx, mesh, found)
 		if err != nil {
 			return err
 		}
@@ -32,7 +43,7 @@ func (r *Reconciler) write(ctx context.Context, mesh *v1alpha1.DeviceMesh, parts
 			return r.condition().Write(ctx, mesh, metav1.ConditionFalse, "NameTaken",
 				fmt.Sprintf("ConfigMap %s exists and is not this mesh's: delete or rename it.", launch.ConfigMapName(mesh.Name, i)))
 		}
-		err = r.Client.Apply(ctx, configMap(mesh, i, data), client.FieldOwner(fieldManager))
+		err = r.Client.Apply(ctx, wanted, client.FieldOwner(fieldManager))
 		if apierrors.IsConflict(err) {
 			return r.condition().Write(ctx, mesh, metav1.ConditionFalse, "FilesHeld", fmt.Sprintf("Another manager holds files of ConfigMap %s: delete it, and it is written anew. %v",
 				launch.ConfigMapName(mesh.Name, i), err))
@@ -55,15 +66,12 @@ func (r *Reconciler) write(ctx context.Context, mesh *v1alpha1.DeviceMesh, parts
 	return r.condition().Write(ctx, mesh, metav1.ConditionTrue, "FilesWritten", text)
 }
 
-// foreign says whether somebody else has a ConfigMap of the name. A ConfigMap of an earlier mesh is deleted.
-func (r *Reconciler) foreign(ctx context.Context, mesh *v1alpha1.DeviceMesh, name string) (bool, error) {
-	found := &metav1.PartialObjectMetadata{}
-	found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-	there, err := objects.Read(ctx, r.Client, client.ObjectKey{Namespace: mesh.Namespace, Name: name}, found)
+// foreign says whether somebody else has a ConfigMap, which is empty where there is none. One of an earlier mesh is deleted.
+func (r *Reconciler) foreign(ctx context.Context, mesh *v1alpha1.DeviceMesh, found *corev1.ConfigMap) (bool, error) {
 	owner := meshes.OwnerOf(found)
 	switch {
-	case err != nil || !there || metav1.IsControlledBy(found, mesh):
-		return false, err
+	case found.UID == "" || metav1.IsControlledBy(found, mesh):
+		return false, nil
 	case owner == nil || owner.Name != mesh.Name:
 		return true, nil
 	default:
@@ -71,9 +79,16 @@ func (r *Reconciler) foreign(ctx context.Context, mesh *v1alpha1.DeviceMesh, nam
 	}
 }
 
+// is says whether a ConfigMap of a mesh is as it would be applied. A patch that changes nothing still costs the API server as much as one
+// that does, and all meshes are looked at whenever an operator starts.
+func is(found *corev1.ConfigMap, mesh *v1alpha1.DeviceMesh, wanted *applycore.ConfigMapApplyConfiguration) bool {
+	return metav1.IsControlledBy(found, mesh) && maps.Equal(found.Data, wanted.Data) &&
+		labels.SelectorFromSet(wanted.Labels).Matches(labels.Set(found.Labels))
+}
+
 // delete deletes a ConfigMap unless it was made anew under its name.
-func (r *Reconciler) delete(ctx context.Context, found *metav1.PartialObjectMetadata) error {
-	return objects.Delete(ctx, r.Client, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: found.Namespace, Name: found.Name, UID: found.UID}})
+func (r *Reconciler) delete(ctx context.Context, found metav1.Object) error {
+	return objects.Delete(ctx, r.Client, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: found.GetNamespace(), Name: found.GetName(), UID: found.GetUID()}})
 }
 
 // configMap returns the ConfigMap of one part of a mesh's files. The mesh owns it by UID, so that it is deleted with the mesh.

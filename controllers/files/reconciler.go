@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -17,7 +18,6 @@ import (
 	"github.com/rankwright/rankwright/controllers/meshes"
 	"github.com/rankwright/rankwright/controllers/relation"
 	"github.com/rankwright/rankwright/pkg/launch"
-	ranks "github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // fieldManager owns the ConfigMaps and the condition Launchable of meshes. Other conditions have other managers, so that each
@@ -25,7 +25,11 @@ import (
 const fieldManager = v1alpha1.OperatorFieldManager + "-files"
 
 // Reconciler keeps the ConfigMaps of the meshes.
-type Reconciler struct{ meshes.Follower }
+type Reconciler struct {
+	meshes.Follower
+	// Reader reads ConfigMaps from the API server: the cache has no data of theirs.
+	Reader client.Reader
+}
 
 // condition says in a mesh's status what became of its files, and by an event where they cannot be written.
 func (r *Reconciler) condition() *meshes.Condition {
@@ -38,7 +42,7 @@ func (r *Reconciler) Setup(mgr manager.Manager) error {
 		Named("files").
 		For(&v1alpha1.DeviceMesh{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, verificationChanged))).
 		Owns(&corev1.ConfigMap{}, builder.OnlyMetadata).
-		Watches(&v1alpha1.ModelPlacement{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(predicate.Or(predicate.AnnotationChangedPredicate{}, predicate.GenerationChangedPredicate{}))).
+		Watches(&v1alpha1.ModelPlacement{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.ShardingPlan{}, handler.EnqueueRequestsFromMapFunc(relation.PlacementOf), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Complete(r)
 }
@@ -73,40 +77,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 // bundle returns the files that the launchers of a mesh's pods need.
 func (r *Reconciler) bundle(ctx context.Context, mesh *v1alpha1.DeviceMesh, plan *v1alpha1.ShardingPlan, placement *v1alpha1.ModelPlacement) (*launch.Bundle, error) {
-	options, err := launch.OptionsOf(placement.Annotations)
-	if err != nil {
-		return nil, err
-	}
 	hosts, err := meshes.Hosts(ctx, r.Client, mesh.Spec.NodeNames())
 	if err != nil {
 		return nil, err
 	}
-	if options.NPUs, err = npusOf(hosts); err != nil {
-		return nil, err
-	}
-	job, err := launch.NewJob(&plan.Spec, &mesh.Spec, options)
-	if err != nil {
-		return nil, err
-	}
-	bundle, err := job.Write(placement.Annotations[launch.AnnotationLauncher])
+	job, bundle, err := meshes.Bundle(placement, plan, &mesh.Spec, hosts)
 	if err != nil || !placement.Spec.Verification.Asked() {
 		return bundle, err
 	}
 	return bundle, addTasks(bundle, mesh, job, hosts, placement.Spec.Verification)
-}
-
-// npusOf returns the Ascend devices of hosts, by node and device.
-func npusOf(hosts ranks.Hosts) (map[string]map[v1alpha1.DeviceID]launch.NPU, error) {
-	all := map[string]map[v1alpha1.DeviceID]launch.NPU{}
-	for name, host := range hosts {
-		if host.Inventory == nil {
-			continue
-		}
-		npus, err := launch.NPUs(name, host.Inventory, host.Annotations)
-		if err != nil {
-			return nil, err
-		}
-		all[name] = npus
-	}
-	return all, nil
 }

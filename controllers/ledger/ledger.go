@@ -3,8 +3,8 @@
 //
 // The reservation is the ShardingPlan itself. The ledger is one small ConfigMap that serves as a fence: a plan comes into
 // force only when an update of the ledger succeeded that names the plan and carries the resourceVersion which was read
-// before the plans were listed. Its record is a write-ahead log of one entry: whoever reads it first finishes what it
-// says.
+// before the plans were listed. Its record is a write-ahead log of the plans that were committed and are not in force yet. Each of
+// them is finished by itself, by whoever reconciles its placement.
 package ledger
 
 import (
@@ -40,20 +40,20 @@ type Ledger struct {
 	// Now is the clock of the conditions.
 	Now func() time.Time
 
-	// One reservation at a time in this process, so that its own housekeeping does not take a plan that is being
+	// One commit at a time in this process, so that its own housekeeping does not take a plan that is being
 	// committed for a leftover. Between processes the fence does the same at the price of a retry.
 	mu sync.Mutex
 }
 
-// view is the ledger as read, and every plan that existed after that.
+// view is the ledger as read, and the state that was listed after that.
 type view struct {
-	config *corev1.ConfigMap
-	record record
-	plans  []v1alpha1.ShardingPlan
+	config   *corev1.ConfigMap
+	sequence int64
+	State
 }
 
-// read reads the ledger and after it the plans, and finishes what the record says. The order matters: every plan that was
-// committed before the version read is in the list, unless it was deleted since.
+// read reads the ledger and after it the plans. The order matters: every plan that was committed before the version read is in
+// the list, unless it was deleted since, so that a commit whose plan the list has as active or does not have is settled for good.
 func (l *Ledger) read(ctx context.Context) (*view, error) {
 	config, err := l.open(ctx)
 	if err != nil {
@@ -63,10 +63,9 @@ func (l *Ledger) read(ctx context.Context) (*view, error) {
 	if err := l.Reader.List(ctx, &plans); err != nil {
 		return nil, fmt.Errorf("list plans: %w", err)
 	}
-	v := &view{config: config, record: decode(config.Data[recordKey]), plans: plans.Items}
-	if err := l.settle(ctx, v); err != nil {
-		return nil, err
-	}
+	r := decode(config.Data)
+	v := &view{config: config, sequence: r.Sequence, State: State{Plans: plans.Items, revisions: r.Revisions}}
+	v.pending = v.unsettled(r.Pending)
 	return v, nil
 }
 
@@ -76,10 +75,7 @@ func (l *Ledger) open(ctx context.Context) (*corev1.ConfigMap, error) {
 	if found, err := objects.Read(ctx, l.Reader, client.ObjectKey{Namespace: l.Namespace, Name: Name}, config); found || err != nil {
 		return config, err
 	}
-	config = &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: Name},
-		Data:       map[string]string{recordKey: record{}.encode()},
-	}
+	config = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: Name}, Data: record{}.encode()}
 	err := l.Writer.Create(ctx, config, client.FieldOwner(v1alpha1.OperatorFieldManager))
 	if apierrors.IsAlreadyExists(err) {
 		return nil, ErrConflict
@@ -90,12 +86,13 @@ func (l *Ledger) open(ctx context.Context) (*corev1.ConfigMap, error) {
 	return config, nil
 }
 
-// write replaces the record if nobody wrote since v was read. It returns ErrConflict only where the record was certainly
-// not written by this call.
-func (l *Ledger) write(ctx context.Context, v *view, next record) error {
-	next.Sequence = v.record.Sequence + 1
+// write replaces the record if nobody wrote since v was read: by the commits that were pending then, and by more. It returns
+// ErrConflict only where the record was certainly not written by this call.
+func (l *Ledger) write(ctx context.Context, v *view, more ...entry) error {
 	config := v.config.DeepCopy()
-	config.Data = map[string]string{recordKey: next.encode()}
+	config.Data = record{
+		Sequence: v.sequence + 1, Pending: append(v.pending[:len(v.pending):len(v.pending)], more...), Revisions: v.revisions,
+	}.encode()
 	err := l.Writer.Update(ctx, config, client.FieldOwner(v1alpha1.OperatorFieldManager))
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return ErrConflict
@@ -103,6 +100,5 @@ func (l *Ledger) write(ctx context.Context, v *view, next record) error {
 	if err != nil {
 		return fmt.Errorf("write ledger %s/%s: %w", l.Namespace, Name, err)
 	}
-	v.config, v.record = config, next
 	return nil
 }

@@ -2,21 +2,56 @@ package ledger
 
 import (
 	"encoding/json"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-const recordKey = "record"
+// Keys of the ConfigMap. An operator that does not know the format would take the record for an empty one and replace it: a
+// ValidatingAdmissionPolicy refuses writes that do not say this format.
+const (
+	formatKey = "format"
+	format    = "2"
+	recordKey = "record"
+)
 
-// record is the last commit.
+// mostBytes is the length of the record beyond which nothing more is committed, a quarter of what a ConfigMap takes. It has room for
+// more than a thousand commits.
+const mostBytes = 256 << 10
+
+// record is the plans that were committed and that no writer has seen in force yet.
 type record struct {
 	// Sequence counts the writes, for people who watch the ledger.
 	Sequence int64 `json:"sequence"`
-	// Plan was committed and must be active before anything else is committed.
-	Plan *planRef `json:"plan,omitempty"`
-	// Replaces must be gone before Plan becomes active.
+	// Pending has at most one commit for each placement, in the order in which they were made.
+	Pending []entry `json:"pending,omitempty"`
+	// Revisions are the numbers of the last plans that were committed, for at most mostRevisions placements, the latest last: plans that
+	// are gone leave no other trace of their number.
+	Revisions []numbered `json:"revisions,omitempty"`
+}
+
+// mostRevisions is for how many placements the last revision is kept, 70 bytes each.
+const mostRevisions = 1024
+
+// numbered is the revision of the last plan that was committed for a placement.
+type numbered struct {
+	Placement string `json:"placement"`
+	Revision  int64  `json:"revision"`
+}
+
+// noted returns revisions with that of a plan that is committed.
+func noted(revisions []numbered, plan *v1alpha1.ShardingPlan) []numbered {
+	of := plan.Spec.Placement.UID
+	next := slices.DeleteFunc(slices.Clone(revisions), func(n numbered) bool { return n.Placement == of })
+	next = append(next, numbered{of, plan.Spec.Revision})
+	return next[max(0, len(next)-mostRevisions):]
+}
+
+// entry is a commit: a plan that becomes active when those that it replaces are gone.
+type entry struct {
+	Plan     planRef   `json:"plan"`
 	Replaces []planRef `json:"replaces,omitempty"`
 }
 
@@ -30,17 +65,17 @@ func refTo(plan *v1alpha1.ShardingPlan) planRef {
 	return planRef{Namespace: plan.Namespace, Name: plan.Name, UID: plan.UID}
 }
 
-func (r record) encode() string {
+func (r record) encode() map[string]string {
 	// A struct of strings and integers always encodes.
 	text, _ := json.Marshal(r)
-	return string(text)
+	return map[string]string{formatKey: format, recordKey: string(text)}
 }
 
-// decode takes a record that cannot be read for an empty one: losing the record is safe, because a plan that it named and
-// that is not active yet is then removed like any other that was never committed.
-func decode(text string) record {
+// decode takes a record that cannot be read, or is of another format, for an empty one: losing the record is safe, because a plan that it
+// named and that is not active yet is then removed like any other that was never committed.
+func decode(data map[string]string) record {
 	var r record
-	if err := json.Unmarshal([]byte(text), &r); err != nil {
+	if data[formatKey] != format || json.Unmarshal([]byte(data[recordKey]), &r) != nil {
 		return record{}
 	}
 	return r

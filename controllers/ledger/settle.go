@@ -2,13 +2,12 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -18,31 +17,57 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// Active says whether a plan is in force.
-func Active(plan *v1alpha1.ShardingPlan) bool {
-	return meta.IsStatusConditionTrue(plan.Status.Conditions, v1alpha1.ConditionActive)
+// Reasons of an *objects.Refused.
+const (
+	// ReasonPlanRefused: the API server does not take the plan.
+	ReasonPlanRefused = "PlanRefused"
+	// ReasonLedgerFull: too many plans are committed and not active.
+	ReasonLedgerFull = "LedgerFull"
+	// ReasonOldPlanRemains: the plan is committed, and one that it replaces is not gone.
+	ReasonOldPlanRemains = "OldPlanRemains"
+	// ReasonNotActivated: the plan is committed, and its status cannot be written.
+	ReasonNotActivated = "NotActivated"
+)
+
+// Settle finishes the pending commits of the plans that are chosen, each by itself, and returns those plans as they became active. What
+// keeps one from coming into force is an *objects.Refused, joined where there are several; ErrConflict where somebody else is at it.
+//
+// It needs no fence: it does what the record says, which nobody takes back.
+func (l *Ledger) Settle(ctx context.Context, chosen func(*v1alpha1.ShardingPlan) bool) ([]v1alpha1.ShardingPlan, error) {
+	v, err := l.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var settled []v1alpha1.ShardingPlan
+	var failed []error
+	for _, e := range v.pending {
+		if !chosen(v.find(e.Plan.UID)) {
+			continue
+		}
+		err := l.settle(ctx, &v.State, e)
+		if err == nil {
+			settled = append(settled, *v.find(e.Plan.UID))
+		}
+		failed = append(failed, err)
+	}
+	return settled, errors.Join(failed...)
 }
 
-// settle finishes the last commit: the plans that it replaces are deleted, and then its plan becomes active. A plan that
-// is gone or going needs nothing. Afterwards the view has the plans that are left.
-func (l *Ledger) settle(ctx context.Context, v *view) error {
-	if v.record.Plan == nil {
-		return nil
+// settle finishes a commit of which the plan exists and is not active: the plans that it replaces are deleted, and then it becomes
+// active.
+func (l *Ledger) settle(ctx context.Context, now *State, e entry) error {
+	plan := now.find(e.Plan.UID)
+	if !plan.DeletionTimestamp.IsZero() {
+		return kept(plan)
 	}
-	plan := v.find(v.record.Plan.UID)
-	if plan == nil || Active(plan) || !plan.DeletionTimestamp.IsZero() {
-		return nil
-	}
-	for _, old := range v.record.Replaces {
-		if replaced := v.find(old.UID); replaced != nil {
+	for _, old := range e.Replaces {
+		if replaced := now.find(old.UID); replaced != nil {
 			if err := l.retire(ctx, replaced); err != nil {
 				return err
 			}
-			v.forget(old.UID)
 		}
 	}
-	// Forgetting moved the plans in their list, so a pointer from before may be to another one.
-	return l.activate(ctx, v.find(v.record.Plan.UID))
+	return l.activate(ctx, plan)
 }
 
 // activate marks a committed plan as active, unless it changed since it was read.
@@ -53,7 +78,7 @@ func (l *Ledger) activate(ctx context.Context, plan *v1alpha1.ShardingPlan) erro
 		ObservedGeneration: plan.Generation, LastTransitionTime: metav1.NewTime(l.Now()),
 	}
 	var status apply.ShardingPlanStatusApplyConfiguration
-	if err := applied.Configure(v1alpha1.ShardingPlanStatus{Conditions: []metav1.Condition{condition}}, &status); err != nil {
+	if err := applied.Configure(v1alpha1.ShardingPlanStatus{ObservedGeneration: plan.Generation, Conditions: []metav1.Condition{condition}}, &status); err != nil {
 		return err
 	}
 	patch := apply.ShardingPlan(plan.Name, plan.Namespace).WithUID(plan.UID).WithResourceVersion(plan.ResourceVersion).WithStatus(&status)
@@ -62,7 +87,7 @@ func (l *Ledger) activate(ctx context.Context, plan *v1alpha1.ShardingPlan) erro
 		return fmt.Errorf("plan %s/%s changed while it was being activated: %w", plan.Namespace, plan.Name, ErrConflict)
 	}
 	if err != nil {
-		return fmt.Errorf("activate plan %s/%s: %w", plan.Namespace, plan.Name, err)
+		return objects.Refuse(ReasonNotActivated, fmt.Errorf("activate plan %s: %w", plan.Name, err))
 	}
 	meta.SetStatusCondition(&plan.Status.Conditions, condition)
 	return nil
@@ -70,8 +95,11 @@ func (l *Ledger) activate(ctx context.Context, plan *v1alpha1.ShardingPlan) erro
 
 // retire deletes an active plan and returns when it is gone: one that a finalizer keeps still holds its devices.
 func (l *Ledger) retire(ctx context.Context, plan *v1alpha1.ShardingPlan) error {
+	if !plan.DeletionTimestamp.IsZero() {
+		return kept(plan)
+	}
 	if err := l.Release(ctx, plan); err != nil {
-		return err
+		return objects.Refuse(ReasonOldPlanRemains, err)
 	}
 	var left v1alpha1.ShardingPlan
 	found, err := objects.Read(ctx, l.Reader, client.ObjectKeyFromObject(plan), &left)
@@ -81,9 +109,14 @@ func (l *Ledger) retire(ctx context.Context, plan *v1alpha1.ShardingPlan) error 
 	case !found || left.UID != plan.UID:
 		return nil
 	default:
-		return fmt.Errorf("replaced plan %s/%s is kept by finalizers %v and holds its devices until they are removed: %w",
-			plan.Namespace, plan.Name, left.Finalizers, ErrConflict)
+		return kept(&left)
 	}
+}
+
+// kept says that a plan which was deleted still exists.
+func kept(plan *v1alpha1.ShardingPlan) error {
+	return &objects.Refused{Reason: ReasonOldPlanRemains, Err: fmt.Errorf(
+		"plan %s is deleted and kept by finalizers %v; it holds its devices until they are removed", plan.Name, plan.Finalizers)}
 }
 
 // Release deletes a plan, which frees its devices. It needs no fence, because nobody gains by it before it is done. A
@@ -95,16 +128,4 @@ func (l *Ledger) Release(ctx context.Context, plan *v1alpha1.ShardingPlan) error
 // discard deletes a plan that was never committed, unless it changed since it was read: then it was activated, and stays.
 func (l *Ledger) discard(ctx context.Context, plan *v1alpha1.ShardingPlan) error {
 	return objects.DeleteUnchanged(ctx, l.Writer, plan)
-}
-
-func (v *view) find(uid types.UID) *v1alpha1.ShardingPlan {
-	at := slices.IndexFunc(v.plans, func(p v1alpha1.ShardingPlan) bool { return p.UID == uid })
-	if at < 0 {
-		return nil
-	}
-	return &v.plans[at]
-}
-
-func (v *view) forget(uid types.UID) {
-	v.plans = slices.DeleteFunc(v.plans, func(p v1alpha1.ShardingPlan) bool { return p.UID == uid })
 }

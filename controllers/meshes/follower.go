@@ -36,7 +36,7 @@ func (f *Follower) Mesh(ctx context.Context, key client.ObjectKey) (*v1alpha1.De
 func (f *Follower) Placement(ctx context.Context, mesh *v1alpha1.DeviceMesh) (*v1alpha1.ModelPlacement, error) {
 	placement := &v1alpha1.ModelPlacement{}
 	found, err := objects.Read(ctx, f.Client, client.ObjectKey{Namespace: mesh.Namespace, Name: mesh.Spec.Placement.Name}, placement)
-	if err != nil || !found || string(placement.UID) != mesh.Spec.Placement.UID {
+	if err != nil || !found || !mesh.Spec.Placement.Is(placement) {
 		return nil, err
 	}
 	return placement, nil
@@ -51,7 +51,7 @@ func (f *Follower) Sources(ctx context.Context, mesh *v1alpha1.DeviceMesh) (*v1a
 	}
 	plan := &v1alpha1.ShardingPlan{}
 	found, err := objects.Read(ctx, f.Client, client.ObjectKey{Namespace: mesh.Namespace, Name: mesh.Spec.Plan}, plan)
-	if err != nil || !found || !metav1.IsControlledBy(plan, placement) {
+	if err != nil || !found || !plan.Spec.Placement.Is(placement) {
 		return nil, nil, err
 	}
 	return placement, plan, nil

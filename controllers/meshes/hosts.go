@@ -8,6 +8,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/objects"
+	"github.com/rankwright/rankwright/pkg/binding"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
@@ -31,4 +32,15 @@ func Hosts(ctx context.Context, reader client.Reader, nodes []string) (mesh.Host
 		hosts[name] = host
 	}
 	return hosts, nil
+}
+
+// Claimable returns how a ResourceClaim selects each device of some hosts that a DRA driver serves.
+func Claimable(hosts mesh.Hosts) func(string, v1alpha1.DeviceID) (binding.Claimable, bool) {
+	return func(node string, device v1alpha1.DeviceID) (binding.Claimable, bool) {
+		d := hosts.Device(node, device)
+		if d == nil || d.Service == nil || d.ClaimAttribute == nil {
+			return binding.Claimable{}, false
+		}
+		return binding.Claimable{Driver: d.Service.Resource, Attribute: *d.ClaimAttribute}, true
+	}
 }

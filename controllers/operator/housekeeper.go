@@ -3,27 +3,24 @@ package operator
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/controllers/heartbeat"
 	"github.com/rankwright/rankwright/controllers/ledger"
 )
 
-// housekeeper does at the start, and then every minute, what no watch tells of.
+// housekeeper finishes at the start, and then once a period, what operators that ended left behind.
 type housekeeper struct {
-	sweep   func(context.Context) error
-	monitor *heartbeat.Monitor
-	wake    chan<- event.GenericEvent
-	log     logr.Logger
+	sweep  func(context.Context) error
+	period time.Duration
+	log    logr.Logger
 }
 
 // Start works until the context ends. Only the leader keeps house: a manager starts nothing else that does not say otherwise.
 func (h *housekeeper) Start(ctx context.Context) error {
-	wait.UntilWithContext(ctx, h.once, housekeepingPeriod)
+	wait.UntilWithContext(ctx, h.once, h.period)
 	return nil
 }
 
@@ -31,16 +28,5 @@ func (h *housekeeper) Start(ctx context.Context) error {
 func (h *housekeeper) once(ctx context.Context) {
 	if err := h.sweep(ctx); err != nil && !errors.Is(err, ledger.ErrConflict) {
 		h.log.Error(err, "sweep")
-	}
-	changed, err := h.monitor.Look(ctx)
-	if err != nil {
-		h.log.Error(err, "look at heartbeats")
-	}
-	if !changed {
-		return
-	}
-	select {
-	case h.wake <- event.GenericEvent{Object: &v1alpha1.ModelPlacement{}}:
-	case <-ctx.Done():
 	}
 }

@@ -2,15 +2,17 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -23,17 +25,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/binding"
 	"github.com/rankwright/rankwright/controllers/claims"
 	"github.com/rankwright/rankwright/controllers/cordon"
+	"github.com/rankwright/rankwright/controllers/drain"
 	"github.com/rankwright/rankwright/controllers/files"
 	"github.com/rankwright/rankwright/controllers/heartbeat"
+	"github.com/rankwright/rankwright/controllers/history"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/meshes"
+	"github.com/rankwright/rankwright/controllers/notes"
 	"github.com/rankwright/rankwright/controllers/placement"
+	"github.com/rankwright/rankwright/controllers/readiness"
+	"github.com/rankwright/rankwright/controllers/repair"
 	"github.com/rankwright/rankwright/controllers/slots"
 	"github.com/rankwright/rankwright/controllers/snapshot"
 	"github.com/rankwright/rankwright/controllers/verification"
@@ -47,17 +53,29 @@ type Options struct {
 	AgentNamespace string
 	// LeaderElect lets one of several operators work. It spares them from competing; the ledger keeps them safe.
 	LeaderElect bool
-	// HealthAddress serves /healthz and /readyz; "0" serves neither.
+	// HealthAddress serves /healthz, and /readyz, which names the informers that are not filled yet; "0" serves neither.
 	HealthAddress string
+	// MetricsOpen serves metrics by HTTP to everybody, instead of by HTTPS to those whom RBAC lets get /metrics.
+	MetricsOpen bool
 	// MetricsAddress serves /metrics; "0" does not.
 	MetricsAddress string
 	// Webhook serves the webhook of pods; nil serves none.
 	Webhook *Webhook
 	// VerifierImage is the node agent's image, which the init container that verifies meshes runs; empty verifies none.
 	VerifierImage string
+	// Tenants say what the placements of a namespace may have.
+	Tenants placement.Tenants
+	// Repairs says what becomes of devices with a fault; nil leaves them alone.
+	Repairs *repair.Settings
 	// Log takes what the operator says.
 	Log logr.Logger
 
+	// Now is the clock; nil means the machine's.
+	Now func() time.Time
+	// Housekeeping is how often agents are listened for and leftovers are looked for; 0 means every minute.
+	Housekeeping time.Duration
+	// Comparing is how often plans in force are compared with fresh ones; 0 means every five minutes.
+	Comparing time.Duration
 	// Planner makes plans; nil means this product's.
 	Planner placement.Planner
 	// Wrap, if set, stands before every write: a test ends an operator there.
@@ -69,8 +87,11 @@ type Options struct {
 // name is the name of the leader election's Lease and of the reporter of events.
 const name = "rankwright-operator"
 
-// housekeepingPeriod is how often Leases are listed and leftovers are looked for.
+// housekeepingPeriod is how often agents are listened for and leftovers are looked for unless Options say otherwise.
 const housekeepingPeriod = time.Minute
+
+// comparingPeriod is how often plans in force are compared with fresh ones unless Options say otherwise.
+const comparingPeriod = 5 * time.Minute
 
 // Scheme knows the kinds that an operator reads and writes.
 func Scheme() (*runtime.Scheme, error) {
@@ -83,6 +104,9 @@ func Scheme() (*runtime.Scheme, error) {
 
 // New makes an operator, to be run by Start.
 func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manager, error) {
+	if options.Now == nil {
+		options.Now = time.Now
+	}
 	mgr, err := newManager(cfg, options)
 	if err != nil {
 		return nil, err
@@ -95,47 +119,73 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 	if err != nil {
 		return nil, err
 	}
-	monitor := &heartbeat.Monitor{Reader: mgr.GetAPIReader(), Namespace: options.AgentNamespace, Now: time.Now}
+	monitor := &heartbeat.Monitor{Reader: mgr.GetAPIReader(), Namespace: options.AgentNamespace, Now: options.Now}
 	reconciler, err := newReconciler(mgr, direct, cached, options)
 	if err != nil {
 		return nil, err
 	}
 	reconciler.Index = &snapshot.Index{Cache: mgr.GetCache(), Reader: direct, Silent: monitor.Silent}
+	if reconciler.Tally, err = snapshot.NewTally(mgr.GetConfig()); err != nil {
+		return nil, err
+	}
 	woken := make(chan event.GenericEvent)
 	slotted := &slots.Reconciler{Client: cached, Events: reconciler.Events}
-	follower := meshes.Follower{Client: cached, Events: reconciler.Events, Now: time.Now}
+	follower := meshes.Follower{Client: cached, Events: reconciler.Events, Now: options.Now}
 	claimed := &claims.Reconciler{Follower: follower}
+	bound := &binding.Reconciler{Client: cached, Index: reconciler.Index, Events: reconciler.Events, Now: options.Now}
 	for _, controller := range []struct {
 		of    string
 		setup func(ctrl.Manager) error
 	}{
 		{"placements", func(mgr ctrl.Manager) error { return reconciler.Setup(ctx, mgr, woken) }},
 		{"slots", func(mgr ctrl.Manager) error { return slotted.Setup(ctx, mgr) }},
-		{"launchers' files", (&files.Reconciler{Follower: follower}).Setup},
+		{"launchers' files", (&files.Reconciler{Follower: follower, Reader: direct}).Setup},
 		{"claims", func(mgr ctrl.Manager) error {
-			there, err := claimed.Setup(mgr)
-			if err == nil && !there {
+			var err error
+			if bound.Claims, err = claimed.Setup(mgr); err == nil && !bound.Claims {
 				options.Log.Info("the cluster has no ResourceClaims of resource.k8s.io/v1: placements cannot be enforced by Claim")
 			}
 			return err
 		}},
 		{"cordons", (&cordon.Keeper{Inventories: mgr.GetCache(), Reader: mgr.GetAPIReader(), Writer: direct, Namespace: options.Namespace}).Setup},
-		{"binding", (&binding.Reconciler{Client: cached, Events: reconciler.Events}).Setup},
+		{"binding", bound.Setup},
+		{"drains", (&drain.Reconciler{Client: cached, Reader: direct, Events: reconciler.Events, Now: options.Now}).Setup},
+		{"history", (&history.Reconciler{Client: cached}).Setup},
+		{"readiness", func(mgr ctrl.Manager) error {
+			return (&readiness.Reconciler{Client: cached, Events: reconciler.Events, Now: time.Now}).Setup(ctx, mgr)
+		}},
 		{"verification", (&verification.Reconciler{Follower: follower}).Setup},
 	} {
 		if err := controller.setup(mgr); err != nil {
 			return nil, fmt.Errorf("controller of %s: %w", controller.of, err)
 		}
 	}
+	if err := setUpRepairs(ctx, mgr, direct, cached, &repair.Reconciler{
+		Settings: options.Repairs, Silent: monitor.Silent, Events: reconciler.Events, Now: options.Now,
+	}, options); err != nil {
+		return nil, fmt.Errorf("controller of repairs: %w", err)
+	}
 	if options.Webhook != nil {
 		if err := options.Webhook.setup(mgr, direct, options); err != nil {
 			return nil, err
 		}
 	}
-	if err := mgr.Add(&housekeeper{sweep: reconciler.Sweep, monitor: monitor, wake: woken, log: options.Log}); err != nil {
+	period := cmp.Or(options.Housekeeping, housekeepingPeriod)
+	err = errors.Join(
+		mgr.Add(reconciler.Tally),
+		mgr.Add(&housekeeper{sweep: reconciler.Sweep, period: period, log: options.Log}),
+		mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+			return reconciler.Compare(ctx, cmp.Or(options.Comparing, comparingPeriod))
+		})),
+		mgr.Add(&listener{monitor: monitor, elected: mgr.Elected(), wake: woken, period: period, log: options.Log}),
+	)
+	if err != nil {
 		return nil, fmt.Errorf("housekeeping: %w", err)
 	}
-	return mgr, addProbes(mgr)
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("probe: %w", err)
+	}
+	return mgr, warm(ctx, mgr, reconciler.Tally, bound.Claims)
 }
 
 // newManager makes the manager. Election leaves by releasing the Lease, which is safe because reservations are fenced.
@@ -154,7 +204,7 @@ func newManager(cfg *rest.Config, options Options) (manager.Manager, error) {
 		Logger: options.Log,
 		Cache: cache.Options{
 			DefaultTransform: cache.TransformStripManagedFields(),
-			ByObject:         map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: placed}},
+			ByObject:         map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: placed}, &appsv1.ControllerRevision{}: {Label: placed}, &policyv1.PodDisruptionBudget{}: {Label: placed}},
 		},
 		Controller:                    config.Controller{SkipNameValidation: &severalInProcess},
 		LeaderElection:                options.LeaderElect,
@@ -162,7 +212,7 @@ func newManager(cfg *rest.Config, options Options) (manager.Manager, error) {
 		LeaderElectionNamespace:       options.Namespace,
 		LeaderElectionReleaseOnCancel: true,
 		HealthProbeBindAddress:        options.HealthAddress,
-		Metrics:                       metricsserver.Options{BindAddress: options.MetricsAddress},
+		Metrics:                       metricsOptions(options),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("manager: %w", err)
@@ -184,11 +234,12 @@ func newReconciler(mgr manager.Manager, direct, cached client.Client, options Op
 	return &placement.Reconciler{
 		Client:  cached,
 		Reader:  direct,
-		Ledger:  &ledger.Ledger{Reader: direct, Writer: direct, Namespace: options.Namespace, Now: time.Now},
+		Ledger:  &ledger.Ledger{Reader: direct, Writer: direct, Namespace: options.Namespace, Now: options.Now},
 		Planner: options.Planner,
-		Events:  mgr.GetEventRecorder(name),
+		Tenants: options.Tenants,
+		Events:  notes.Recorder{EventRecorder: mgr.GetEventRecorder(name)},
 		Metrics: counted,
-		Now:     time.Now,
+		Now:     options.Now,
 	}, nil
 }
 
@@ -204,21 +255,4 @@ func newClient(mgr manager.Manager, options Options, reader client.Reader) (clie
 		made = options.Wrap(made)
 	}
 	return made, nil
-}
-
-// addProbes makes /healthz answer while the process does, and /readyz once the caches are filled.
-func addProbes(mgr manager.Manager) error {
-	synced := func(request *http.Request) error {
-		const patience = time.Second
-		ctx, cancel := context.WithTimeout(request.Context(), patience)
-		defer cancel()
-		if !mgr.GetCache().WaitForCacheSync(ctx) {
-			return fmt.Errorf("caches are not filled yet")
-		}
-		return nil
-	}
-	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", synced)); err != nil {
-		return fmt.Errorf("probes: %w", err)
-	}
-	return nil
 }

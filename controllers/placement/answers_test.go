@@ -33,7 +33,7 @@ func TestARefusalIsRememberedUntilSomethingChanges(t *testing.T) {
 		again := base()
 		c.change(&again)
 		for _, q := range []question{base(), again} {
-			if _, err := memory.ask(q, compute); !errors.Is(err, full) {
+			if _, _, err := memory.ask(q, compute); !errors.Is(err, full) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -49,7 +49,7 @@ func TestOnlyRefusalsAreRemembered(t *testing.T) {
 	for name, failure := range map[string]error{"a plan": nil, "an invalid request": &shape.InvalidRequest{}, "a refusal that is forgotten": &plan.Unplaceable{}} {
 		asked := 0
 		for range 2 {
-			_, _ = memory.ask(q, func() (*v1alpha1.ShardingPlanSpec, error) { asked++; return nil, failure })
+			_, _, _ = memory.ask(q, func() (*v1alpha1.ShardingPlanSpec, error) { asked++; return nil, failure })
 			memory.forget(types.NamespacedName{Name: "llm"})
 		}
 		if asked != 2 {

@@ -2,7 +2,9 @@ package placement
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +14,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/applied"
+	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/meshes"
 	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/controllers/slots"
@@ -34,14 +37,25 @@ func (r *Reconciler) connect(ctx context.Context, p *pass) error {
 		return nil
 	}
 	spec.SlotPrefix = slots.Prefix(p.plan)
-	current, err := r.currentMesh(ctx, p)
+	current, err := r.currentMesh(ctx, r.Client, p)
+	if err == nil && current != nil && !carries(current, p.plan, spec) {
+		current, err = r.currentMesh(ctx, r.Reader, p) // what is written must not be older than what is there
+	}
 	if err != nil || current == nil {
 		return err
 	}
-	changed := current.UID == "" || !equality.Semantic.DeepEqual(current.Spec, *spec) || current.Labels[v1alpha1.LabelRevision] != fmt.Sprint(p.plan.Spec.Revision)
+	if there, _ := strconv.ParseInt(current.Labels[v1alpha1.LabelRevision], 10, 64); there > p.plan.Spec.Revision {
+		return fmt.Errorf("mesh %s is of revision %d, which is after plan %s: %w", current.Name, there, p.plan.Name, ledger.ErrConflict)
+	}
+	changed := !carries(current, p.plan, spec)
 	current.Spec = *spec
 	if changed {
-		if err := r.applyMesh(ctx, p, current); err != nil {
+		var refused *objects.Refused
+		if err := r.applyMesh(ctx, p, current); errors.As(objects.Refuse("MeshRefused", err), &refused) {
+			p.report.unmeshed(refused.Reason, refused.Error())
+			p.failed = err
+			return nil
+		} else if err != nil {
 			return err
 		}
 	}
@@ -53,17 +67,22 @@ func (r *Reconciler) connect(ctx context.Context, p *pass) error {
 	return r.writeMeshStatus(ctx, p, slowest)
 }
 
+// carries says whether a mesh is already as a plan has it.
+func carries(mesh *v1alpha1.DeviceMesh, of *v1alpha1.ShardingPlan, spec *v1alpha1.DeviceMeshSpec) bool {
+	return mesh.UID != "" && equality.Semantic.DeepEqual(mesh.Spec, *spec) && mesh.Labels[v1alpha1.LabelRevision] == fmt.Sprint(of.Spec.Revision)
+}
+
 // currentMesh returns the placement's mesh, empty where there is none. It returns nil where the name is taken: an
 // earlier placement's mesh is deleted, anything else is left alone.
-func (r *Reconciler) currentMesh(ctx context.Context, p *pass) (*v1alpha1.DeviceMesh, error) {
+func (r *Reconciler) currentMesh(ctx context.Context, reader client.Reader, p *pass) (*v1alpha1.DeviceMesh, error) {
 	mesh := &v1alpha1.DeviceMesh{}
-	found, err := objects.Read(ctx, r.Client, client.ObjectKeyFromObject(p.placement), mesh)
+	found, err := objects.Read(ctx, reader, client.ObjectKeyFromObject(p.placement), mesh)
 	switch {
 	case err != nil:
 		return nil, err
 	case !found:
 		return &v1alpha1.DeviceMesh{ObjectMeta: metav1.ObjectMeta{Namespace: p.placement.Namespace, Name: p.placement.Name}}, nil
-	case metav1.IsControlledBy(mesh, p.placement):
+	case mesh.Spec.Placement.Is(p.placement):
 		return mesh, nil
 	case mesh.Labels[v1alpha1.LabelPlacement] == p.placement.Name:
 		return nil, objects.Delete(ctx, r.Client, mesh)
@@ -82,17 +101,20 @@ func (r *Reconciler) applyMesh(ctx context.Context, p *pass, mesh *v1alpha1.Devi
 	if err := applied.Configure(wanted, patch); err != nil {
 		return err
 	}
+	if mesh.UID != "" {
+		patch.WithUID(mesh.UID).WithResourceVersion(mesh.ResourceVersion)
+	}
 	if err := r.Client.Apply(ctx, patch, client.FieldOwner(v1alpha1.OperatorFieldManager)); err != nil {
 		return fmt.Errorf("apply mesh %s: %w", mesh.Name, err)
 	}
-	mesh.UID = ptr.Deref(patch.UID, "")
+	mesh.UID, mesh.Generation = ptr.Deref(patch.UID, ""), ptr.Deref(patch.Generation, 0)
 	return nil
 }
 
 func (r *Reconciler) deleteMesh(ctx context.Context, p *pass) error {
 	mesh := &v1alpha1.DeviceMesh{}
 	found, err := objects.Read(ctx, r.Client, client.ObjectKeyFromObject(p.placement), mesh)
-	if err != nil || !found || !metav1.IsControlledBy(mesh, p.placement) {
+	if err != nil || !found || !mesh.Spec.Placement.Is(p.placement) {
 		return err
 	}
 	return objects.Delete(ctx, r.Client, mesh)

@@ -1,56 +1,149 @@
 package placement
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/mesh"
+	"github.com/rankwright/rankwright/controllers/losses"
+	"github.com/rankwright/rankwright/controllers/objects"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
-// lostDevices returns the devices of a plan's rows that are certainly lost. What cannot be seen is not lost: a missing
-// inventory, one that no agent wrote yet, a backend that could not look, and health Unknown are no evidence. A cordoned
-// device is not lost either: it takes no new work and keeps what it has.
-func lostDevices(rows []v1alpha1.PlanRow, hosts mesh.Hosts) []v1alpha1.LostRank {
-	var lost []v1alpha1.LostRank
-	for _, row := range rows {
-		for _, id := range row.Devices {
-			if reason := lossOf(id, hosts[row.Node]); reason != "" {
-				lost = append(lost, v1alpha1.LostRank{Replica: row.Replica, Node: row.Node, Device: id, Reason: reason})
+// maxLosses is how many the API takes in a status.
+const maxLosses = 256
+
+// state is what a placement's plan in force has lost, and what follows.
+type state struct {
+	// losses are all that is known, dated; verdict says which of them a new plan answers.
+	losses  []v1alpha1.Loss
+	verdict losses.Verdict
+	// silent are the nodes of the plan whose agents have not been heard of for too long.
+	silent []string
+	// pods are the pods of the placement that have not ended.
+	pods []corev1.Pod
+	// drift is where pods have other devices than they are to have.
+	drift losses.Drift
+}
+
+// dated are the losses of a placement.
+type dated struct {
+	uid    types.UID
+	losses []v1alpha1.Loss
+}
+
+// shuns says whether a new plan may use no device of a node: the node is lost, or would evict the placement's pods.
+func (s *state) shuns(h *fleet.Host) bool {
+	return losses.Tainted(h, s.pods) != nil ||
+		slices.ContainsFunc(s.verdict.Due, func(l v1alpha1.Loss) bool { return l.Device == "" && l.Node == h.Name })
+}
+
+// due names the losses that a new plan answers.
+func (s *state) due() string {
+	text := ""
+	for i := range s.verdict.Due {
+		text += losses.Text(&s.verdict.Due[i]) + "\n"
+	}
+	return text
+}
+
+// look compares a plan in force with its nodes and pods.
+func (r *Reconciler) look(ctx context.Context, now *state, placement *v1alpha1.ModelPlacement, plan *v1alpha1.ShardingPlan, host func(string) *fleet.Host) error {
+	var pods corev1.PodList
+	err := r.Client.List(ctx, &pods, client.InNamespace(placement.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: placement.Name})
+	if err != nil {
+		return fmt.Errorf("list pods of placement: %w", err)
+	}
+	now.pods = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool {
+		return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+	})
+	scene := losses.Scene{Rows: plan.Spec.Nodes, Host: host, Pods: now.pods, LeavesCordoned: placement.Spec.FailurePolicy.Drain != nil}
+	if scene.Strangers, err = r.strangers(ctx, &scene, plan.Spec.NodeNames()); err != nil {
+		return err
+	}
+	for _, name := range plan.Spec.NodeNames() {
+		if host(name).Silent {
+			now.silent = append(now.silent, name)
+		}
+	}
+	now.drift = losses.DriftOf(&scene)
+	known := placement.Status.Losses
+	if last := r.seen[client.ObjectKeyFromObject(placement)]; last.uid == placement.UID {
+		known = last.losses
+	}
+	now.losses = losses.Date(losses.Find(&scene), known, &placement.Spec.FailurePolicy, r.Now())
+	if len(now.losses) == 0 {
+		return nil
+	}
+	census, err := r.census(ctx)
+	now.verdict = losses.Decide(now.losses, losses.Remember(plan), census, r.Now())
+	return err
+}
+
+// remember keeps the times of a placement's losses: what the cache has of its status may be older, or could not be written.
+func (r *Reconciler) remember(p *pass) {
+	if r.seen == nil {
+		r.seen = map[types.NamespacedName]dated{}
+	}
+	r.seen[client.ObjectKeyFromObject(p.placement)] = dated{p.placement.UID, p.state.losses}
+}
+
+// strangers returns the pods that hold devices of the nodes, run there and belong to no placement. An allocation alone does not tell: the
+// kubelet's may be of a pod that has ended.
+func (r *Reconciler) strangers(ctx context.Context, scene *losses.Scene, nodes []string) (map[types.NamespacedName]bool, error) {
+	found := map[types.NamespacedName]bool{}
+	for _, name := range nodes {
+		inventory := scene.Host(name).Inventory
+		if inventory == nil {
+			continue
+		}
+		for _, a := range inventory.Status.Allocations {
+			key := types.NamespacedName{Namespace: a.Namespace, Name: a.Pod}
+			if _, asked := found[key]; asked || !scene.Uses(name, a.Device) || slices.ContainsFunc(scene.Pods, func(p corev1.Pod) bool { return client.ObjectKeyFromObject(&p) == key }) {
+				continue
+			}
+			var pod corev1.Pod
+			there, err := objects.Read(ctx, r.Reader, key, &pod)
+			if err != nil {
+				return nil, err
+			}
+			found[key] = there && pod.Labels[v1alpha1.LabelPlacement] == "" && pod.Spec.NodeName == name && fleet.Holds(&pod)
+		}
+	}
+	return found, nil
+}
+
+// census counts the nodes with inventories, and those of them that are not ready.
+func (r *Reconciler) census(ctx context.Context) (losses.Census, error) {
+	var nodes corev1.NodeList
+	var accelerated v1alpha1.AcceleratorInventoryList
+	// The informers' objects are read and never written, so that they need not be copied.
+	shared := client.UnsafeDisableDeepCopy
+	if err := r.Client.List(ctx, &nodes, shared); err != nil {
+		return losses.Census{}, fmt.Errorf("list nodes: %w", err)
+	}
+	if err := r.Client.List(ctx, &accelerated, shared); err != nil {
+		return losses.Census{}, fmt.Errorf("list inventories: %w", err)
+	}
+	has := make(map[string]bool, len(accelerated.Items))
+	for i := range accelerated.Items {
+		has[accelerated.Items[i].Name] = true
+	}
+	var c losses.Census
+	for i := range nodes.Items {
+		if has[nodes.Items[i].Name] {
+			c.Nodes++
+			if fleet.FactsOf(&nodes.Items[i]).NotReady {
+				c.Silent++
 			}
 		}
 	}
-	return lost
-}
-
-// lossOf says why a device is lost; it returns nothing where it is not.
-func lossOf(id v1alpha1.DeviceID, h mesh.Host) string {
-	switch {
-	case h.Gone:
-		return "NodeGone"
-	case h.Inventory == nil || !observed(h.Inventory):
-		return ""
-	}
-	device := h.Inventory.Device(id)
-	switch {
-	case device == nil && couldLook(h.Inventory):
-		return "DeviceGone"
-	case device == nil || device.Health.State != v1alpha1.Unhealthy:
-		return ""
-	case device.Health.Reason != "":
-		return "Unhealthy: " + device.Health.Reason
-	default:
-		return "Unhealthy"
-	}
-}
-
-// observed says whether an agent wrote the status: the object is there a moment before its status.
-func observed(status *v1alpha1.AcceleratorInventoryStatus) bool {
-	return status.AgentVersion != "" || len(status.Devices) > 0 || len(status.Backends) > 0 || len(status.Conditions) > 0
-}
-
-// couldLook says whether every detection backend could look, so that a device that is not listed is not there.
-func couldLook(status *v1alpha1.AcceleratorInventoryStatus) bool {
-	return !slices.ContainsFunc(status.Backends, func(b v1alpha1.BackendStatus) bool { return b.State == v1alpha1.BackendFailed })
+	return c, nil
 }
 
 // withRanks adds the ranks that a mesh gives to lost devices.

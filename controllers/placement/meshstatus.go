@@ -10,6 +10,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/applied"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // maxLostRanks bounds the list in the status; the condition has the full count.
@@ -18,8 +19,10 @@ const maxLostRanks = 512
 // writeMeshStatus says which members are lost and what the slowest links are, where that changed. The rest of the status has
 // other writers.
 func (r *Reconciler) writeMeshStatus(ctx context.Context, p *pass, slowest []v1alpha1.SlowestLink) error {
-	next := v1alpha1.DeviceMeshStatus{LostRanks: p.lost[:min(len(p.lost), maxLostRanks)], SlowestLinks: slowest}
-	current := v1alpha1.DeviceMeshStatus{LostRanks: p.mesh.Status.LostRanks, SlowestLinks: p.mesh.Status.SlowestLinks}
+	next := v1alpha1.DeviceMeshStatus{ObservedGeneration: p.mesh.Generation, LostRanks: p.lost[:min(len(p.lost), maxLostRanks)], SlowestLinks: slowest}
+	current := v1alpha1.DeviceMeshStatus{
+		ObservedGeneration: p.mesh.Status.ObservedGeneration, LostRanks: p.mesh.Status.LostRanks, SlowestLinks: p.mesh.Status.SlowestLinks,
+	}
 	for _, condition := range lossConditions(p.lost) {
 		next.Conditions = append(next.Conditions, applied.MeshCondition(p.mesh, condition, r.Now()))
 		if said := meta.FindStatusCondition(p.mesh.Status.Conditions, condition.Type); said != nil {
@@ -47,5 +50,9 @@ func lossConditions(lost []v1alpha1.LostRank) []metav1.Condition {
 // describeLost says how many devices are lost and names the first.
 func describeLost(lost []v1alpha1.LostRank) string {
 	first := lost[0]
-	return fmt.Sprintf("%d of the plan's devices are lost; the first is %s on node %s (%s).", len(lost), first.Device, first.Node, first.Reason)
+	named := fmt.Sprintf("%s on node %s (%s)", first.Device, first.Node, first.Reason)
+	if more := len(lost) - 1; more > 0 {
+		return fmt.Sprintf("%s are lost: %s and %d more.", words.Counted(len(lost), "device"), named, more)
+	}
+	return fmt.Sprintf("1 device is lost: %s.", named)
 }

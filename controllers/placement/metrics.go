@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -20,7 +22,7 @@ type Metrics struct {
 }
 
 // NewMetrics makes the metrics and registers them, with the two gauges that are read from the cache when they are asked
-// for: placements by phase, and reserved devices.
+// for: placements by their conditions, and reserved devices.
 func NewMetrics(registry prometheus.Registerer, cache client.Reader) (*Metrics, error) {
 	m := &Metrics{
 		PlanDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -42,15 +44,10 @@ func NewMetrics(registry prometheus.Registerer, cache client.Reader) (*Metrics, 
 }
 
 var (
-	placementsDesc = prometheus.NewDesc("rankwright_placements", "Placements by phase.", []string{"phase"}, nil)
-	reservedDesc   = prometheus.NewDesc("rankwright_devices_reserved", "Devices of active plans.", nil, nil)
+	placementsDesc = prometheus.NewDesc("rankwright_placements",
+		"Placements by the status of their conditions Placed and Ready, and the reason of Ready.", []string{"placed", "ready", "reason"}, nil)
+	reservedDesc = prometheus.NewDesc("rankwright_devices_reserved", "Devices of active plans.", nil, nil)
 )
-
-// phases lists every phase, so that one without placements is reported as 0 instead of missing.
-var phases = []v1alpha1.PlacementPhase{
-	v1alpha1.PhasePending, v1alpha1.PhasePlanned, v1alpha1.PhaseReady,
-	v1alpha1.PhaseUnplaceable, v1alpha1.PhaseDegraded, v1alpha1.PhaseInvalid,
-}
 
 // gauges reads the cache at each scrape.
 type gauges struct{ cache client.Reader }
@@ -68,16 +65,14 @@ func (g gauges) Collect(to chan<- prometheus.Metric) {
 	defer cancel()
 	var placements v1alpha1.ModelPlacementList
 	if err := g.cache.List(ctx, &placements); err == nil {
-		count := map[v1alpha1.PlacementPhase]int{}
+		count := map[[3]string]int{}
 		for i := range placements.Items {
-			phase := placements.Items[i].Status.Phase
-			if phase == "" {
-				phase = v1alpha1.PhasePending
-			}
-			count[phase]++
+			said := placements.Items[i].Status.Conditions
+			placed, ready := conditionOf(said, v1alpha1.ConditionPlaced), conditionOf(said, v1alpha1.ConditionReady)
+			count[[3]string{string(placed.Status), string(ready.Status), ready.Reason}]++
 		}
-		for _, phase := range phases {
-			to <- prometheus.MustNewConstMetric(placementsDesc, prometheus.GaugeValue, float64(count[phase]), string(phase))
+		for labels, n := range count {
+			to <- prometheus.MustNewConstMetric(placementsDesc, prometheus.GaugeValue, float64(n), labels[:]...)
 		}
 	}
 	var plans v1alpha1.ShardingPlanList
@@ -90,4 +85,12 @@ func (g gauges) Collect(to chan<- prometheus.Metric) {
 		}
 		to <- prometheus.MustNewConstMetric(reservedDesc, prometheus.GaugeValue, float64(devices))
 	}
+}
+
+// conditionOf is a condition of a placement; Unknown where nobody said it yet.
+func conditionOf(said []metav1.Condition, kind string) metav1.Condition {
+	if c := meta.FindStatusCondition(said, kind); c != nil {
+		return *c
+	}
+	return metav1.Condition{Status: metav1.ConditionUnknown, Reason: "Pending"}
 }

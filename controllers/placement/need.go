@@ -2,10 +2,10 @@ package placement
 
 import (
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // need says why a placement needs a plan; it is empty where it does not.
@@ -19,17 +19,17 @@ const (
 	needDevices need = "DevicesLost"
 )
 
-// needOf compares a placement with its plan in force (nil where none is), the plan's lost devices and the model (nil where
+// needOf compares a placement with its plan in force (nil where none is), the losses that are due and the model (nil where
 // it was not looked up).
-func needOf(placement *v1alpha1.ModelPlacement, plan *v1alpha1.ShardingPlan, lost []v1alpha1.LostRank, model *resolved) need {
+func needOf(placement *v1alpha1.ModelPlacement, inForce *v1alpha1.ShardingPlan, due []v1alpha1.Loss, model *resolved) need {
 	switch {
-	case plan == nil:
+	case inForce == nil:
 		return needFirst
-	case !answered(placement, plan):
+	case !answered(placement, inForce):
 		return needSpec
-	case placement.Spec.Model.ConfigMap != nil && model != nil && !sameArchitecture(plan.Spec.Model.Architecture, model.Architecture):
+	case placement.Spec.Model.ConfigMap != nil && model != nil && !plan.SameArchitecture(inForce.Spec.Model.Architecture, model.Architecture):
 		return needModel
-	case len(lost) > 0 && placement.Spec.OnFailure != v1alpha1.FailureHold:
+	case len(due) > 0 && placement.Spec.FailurePolicy.Action != v1alpha1.FailureHold:
 		return needDevices
 	default:
 		return needNothing
@@ -38,30 +38,15 @@ func needOf(placement *v1alpha1.ModelPlacement, plan *v1alpha1.ShardingPlan, los
 
 // answered says whether the plan answers the spec as it is: it was made for it, or was found to be what a new plan
 // would be.
-func answered(placement *v1alpha1.ModelPlacement, plan *v1alpha1.ShardingPlan) bool {
-	if plan.Spec.Placement.Generation == placement.Generation {
-		return true
-	}
-	planned := meta.FindStatusCondition(placement.Status.Conditions, v1alpha1.ConditionPlanned)
-	return planned != nil && planned.Status == metav1.ConditionTrue && planned.ObservedGeneration == placement.Generation
-}
-
-// sameArchitecture compares a model as resolved with one that the API server stored, which has its default written out.
-func sameArchitecture(a, b v1alpha1.Architecture) bool {
-	const defaultNorms = 2
-	for _, side := range []*v1alpha1.Architecture{&a, &b} {
-		if side.NormsPerLayer == nil {
-			norms := int32(defaultNorms)
-			side.NormsPerLayer = &norms
-		}
-	}
-	return equality.Semantic.DeepEqual(a, b)
+func answered(placement *v1alpha1.ModelPlacement, inForce *v1alpha1.ShardingPlan) bool {
+	said := &placement.Status
+	return inForce.Spec.Placement.Generation == placement.Generation || said.Plan == inForce.Name && said.PlanGeneration == placement.Generation
 }
 
 // sameLayout says whether two plans put the same bytes on the same devices and keep these in the same way, so that nothing
 // is gained by a new one.
 func sameLayout(a, b *v1alpha1.ShardingPlanSpec) bool {
-	return sameArchitecture(a.Model.Architecture, b.Model.Architecture) &&
+	return plan.SameArchitecture(a.Model.Architecture, b.Model.Architecture) &&
 		equality.Semantic.DeepEqual(layout(a), layout(b))
 }
 
@@ -72,13 +57,14 @@ func layout(s *v1alpha1.ShardingPlanSpec) v1alpha1.ShardingPlanSpec {
 	}
 }
 
-// asked returns the placement as the planner is to see it. The planner keeps the shape of the previous plan where
-// onFailure says so, but only a loss is a failure: a new spec or model may be planned in any shape.
-func asked(placement *v1alpha1.ModelPlacement, why need) *v1alpha1.ModelPlacement {
-	if why == needDevices || placement.Spec.OnFailure != v1alpha1.FailureSameShape {
-		return placement
+// causeOf says what the planner is to make of the plan in force.
+func causeOf(placement *v1alpha1.ModelPlacement, inForce *v1alpha1.ShardingPlan, why need) shape.Cause {
+	switch {
+	case why == needDevices:
+		return shape.LostDevices
+	case why == needSpec && inForce.Spec.Placement.RequestHash == plan.RequestHash(&placement.Spec):
+		return shape.OtherCopies
+	default:
+		return shape.OtherRequest
 	}
-	free := placement.DeepCopy()
-	free.Spec.OnFailure = v1alpha1.FailureAnyShape
-	return free
 }

@@ -7,70 +7,79 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/model"
+	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 func TestNeed(t *testing.T) {
-	planned := func(status metav1.ConditionStatus, generation int64) []metav1.Condition {
-		return []metav1.Condition{{Type: v1alpha1.ConditionPlanned, Status: status, ObservedGeneration: generation}}
-	}
-	lost := []v1alpha1.LostRank{{Device: "d"}}
+	lost := []v1alpha1.Loss{{Device: "d"}}
 	norms := int32(2)
 	stored := v1alpha1.Architecture{Layers: 4, NormsPerLayer: &norms}
 	for name, c := range map[string]struct {
 		madeFor    int64
 		noPlan     bool
-		conditions []metav1.Condition
+		answers    int64
+		answersOf  string
 		fromConfig bool
 		layers     int32
-		lost       []v1alpha1.LostRank
-		onFailure  v1alpha1.FailurePolicy
+		lost       []v1alpha1.Loss
+		action     v1alpha1.FailureAction
 		want       need
 	}{
 		"no plan":                                {noPlan: true, want: needFirst},
 		"made for the spec":                      {madeFor: 2},
 		"made for an older spec":                 {madeFor: 1, want: needSpec},
-		"found to answer the spec":               {madeFor: 1, conditions: planned(metav1.ConditionTrue, 2)},
-		"found to answer an older spec":          {madeFor: 1, conditions: planned(metav1.ConditionTrue, 1), want: needSpec},
-		"refused for the spec":                   {madeFor: 1, conditions: planned(metav1.ConditionFalse, 2), want: needSpec},
-		"device lost":                            {madeFor: 2, lost: lost, onFailure: v1alpha1.FailureAnyShape, want: needDevices},
-		"device lost, shape kept":                {madeFor: 2, lost: lost, onFailure: v1alpha1.FailureSameShape, want: needDevices},
-		"device lost, held":                      {madeFor: 2, lost: lost, onFailure: v1alpha1.FailureHold},
-		"new spec of a held one":                 {madeFor: 1, lost: lost, onFailure: v1alpha1.FailureHold, want: needSpec},
+		"found to answer the spec":               {madeFor: 1, answers: 2, answersOf: "llm-1"},
+		"found to answer an older spec":          {madeFor: 1, answers: 1, answersOf: "llm-1", want: needSpec},
+		"another plan was found to answer it":    {madeFor: 1, answers: 2, answersOf: "llm-2", want: needSpec},
+		"device lost":                            {madeFor: 2, lost: lost, action: v1alpha1.FailureAnyShape, want: needDevices},
+		"device lost, shape kept":                {madeFor: 2, lost: lost, action: v1alpha1.FailureSameShape, want: needDevices},
+		"device lost, held":                      {madeFor: 2, lost: lost, action: v1alpha1.FailureHold},
+		"new spec of a held one":                 {madeFor: 1, lost: lost, action: v1alpha1.FailureHold, want: needSpec},
 		"config.json as it was":                  {madeFor: 2, fromConfig: true, layers: 4},
 		"config.json changed":                    {madeFor: 2, fromConfig: true, layers: 5, want: needModel},
 		"catalogue changed under a running plan": {madeFor: 2, layers: 5},
 	} {
 		placement := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
-		placement.Spec.OnFailure = c.onFailure
-		placement.Status.Conditions = c.conditions
+		placement.Spec.FailurePolicy.Action = c.action
+		placement.Status.Plan, placement.Status.PlanGeneration = c.answersOf, c.answers
 		if c.fromConfig {
 			placement.Spec.Model.ConfigMap = &v1alpha1.ConfigMapKey{Name: "m"}
 		}
-		plan := &v1alpha1.ShardingPlan{}
-		plan.Spec.Placement.Generation = c.madeFor
-		plan.Spec.Model.Architecture = stored
+		inForce := &v1alpha1.ShardingPlan{ObjectMeta: metav1.ObjectMeta{Name: "llm-1"}}
+		inForce.Spec.Placement.Generation = c.madeFor
+		inForce.Spec.Model.Architecture = stored
 		if c.noPlan {
-			plan = nil
+			inForce = nil
 		}
 		m := &resolved{Model: &model.Model{Architecture: v1alpha1.Architecture{Layers: c.layers}}}
-		if got := needOf(placement, plan, c.lost, m); got != c.want {
+		if got := needOf(placement, inForce, c.lost, m); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }
 
-func TestShapeIsKeptOnlyAfterALoss(t *testing.T) {
+func TestCauses(t *testing.T) {
 	placement := &v1alpha1.ModelPlacement{}
-	placement.Spec.OnFailure = v1alpha1.FailureSameShape
-	for why, want := range map[need]v1alpha1.FailurePolicy{
-		needDevices: v1alpha1.FailureSameShape, needSpec: v1alpha1.FailureAnyShape, needModel: v1alpha1.FailureAnyShape,
+	inForce := &v1alpha1.ShardingPlan{}
+	inForce.Spec.Placement.RequestHash = plan.RequestHash(&placement.Spec)
+	scaled, edited := placement.DeepCopy(), placement.DeepCopy()
+	scaled.Spec.Replicas, scaled.Spec.PriorityClassName = new(int32(3)), "high"
+	edited.Spec.Quantization = "FP8"
+	for _, c := range []struct {
+		name      string
+		placement *v1alpha1.ModelPlacement
+		why       need
+		want      shape.Cause
+	}{
+		{"devices lost", edited, needDevices, shape.LostDevices},
+		{"scaled", scaled, needSpec, shape.OtherCopies},
+		{"edited", edited, needSpec, shape.OtherRequest},
+		{"another model behind the same name", placement, needModel, shape.OtherRequest},
 	} {
-		if got := asked(placement, why).Spec.OnFailure; got != want {
-			t.Errorf("%s: the planner sees %s, want %s", why, got, want)
+		if got := causeOf(c.placement, inForce, c.why); got != c.want {
+			t.Errorf("%s: cause %d, want %d", c.name, got, c.want)
 		}
-	}
-	if placement.Spec.OnFailure != v1alpha1.FailureSameShape {
-		t.Error("the placement itself was changed")
 	}
 }
 
@@ -85,9 +94,11 @@ func TestSameLayoutIsWhatRunsAndNotWhatIsSaidOfIt(t *testing.T) {
 		change func(*v1alpha1.ShardingPlanSpec)
 		want   bool
 	}{
-		"nothing":    {func(*v1alpha1.ShardingPlanSpec) {}, true},
-		"revision":   {func(s *v1alpha1.ShardingPlanSpec) { s.Revision, s.Placement.Generation = 2, 2 }, true},
-		"estimate":   {func(s *v1alpha1.ShardingPlanSpec) { s.Estimate = &v1alpha1.Estimate{TokensPerSecond: 1} }, true},
+		"nothing":  {func(*v1alpha1.ShardingPlanSpec) {}, true},
+		"revision": {func(s *v1alpha1.ShardingPlanSpec) { s.Revision, s.Placement.Generation = 2, 2 }, true},
+		"estimate": {func(s *v1alpha1.ShardingPlanSpec) {
+			s.Estimate = &v1alpha1.Estimate{TokensPerSecond: v1alpha1.Expected{Value: 1}}
+		}, true},
 		"norms":      {func(s *v1alpha1.ShardingPlanSpec) { two := int32(2); s.Model.Architecture.NormsPerLayer = &two }, true},
 		"model":      {func(s *v1alpha1.ShardingPlanSpec) { s.Model.Architecture.Layers = 9 }, false},
 		"device":     {func(s *v1alpha1.ShardingPlanSpec) { s.Nodes[0].Devices[0] = "e" }, false},

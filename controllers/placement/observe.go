@@ -5,58 +5,96 @@ import (
 	"fmt"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
-	"github.com/rankwright/rankwright/controllers/meshes"
+	"github.com/rankwright/rankwright/controllers/losses"
+	"github.com/rankwright/rankwright/controllers/objects"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // observe finds the placement's plans, its plan in force, and what that lost. Of several active plans, which there are only after
 // the ledger was lost, the last is in force and the others are released.
 func (r *Reconciler) observe(ctx context.Context, p *pass) error {
-	var plans v1alpha1.ShardingPlanList
-	err := r.Client.List(ctx, &plans, client.InNamespace(p.placement.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: p.placement.Name})
+	defer r.remember(p)
+	var err error
+	if p.plans, err = plansOf(ctx, r.Client, p.placement); err == nil && behind(&p.placement.Status, ledger.InForce(p.plans)) {
+		p.plans, err = plansOf(ctx, r.Reader, p.placement)
+	}
 	if err != nil {
-		return fmt.Errorf("list plans of placement: %w", err)
+		return err
 	}
-	p.plans = slices.DeleteFunc(plans.Items, func(plan v1alpha1.ShardingPlan) bool { return !metav1.IsControlledBy(&plan, p.placement) })
 	inForce := ledger.InForce(p.plans)
-	for i := range inForce[:max(0, len(inForce)-1)] {
-		if err := r.Ledger.Release(ctx, &inForce[i]); err != nil {
-			return err
-		}
-	}
 	if len(inForce) == 0 {
 		return nil
 	}
-	p.plan = &inForce[len(inForce)-1]
-	hosts, err := meshes.Hosts(ctx, r.Client, p.plan.Spec.NodeNames())
+	last := len(inForce) - 1
+	p.plan = &inForce[last]
+	for i := range inForce[:last] {
+		if err := r.Ledger.Release(ctx, &inForce[i]); err != nil {
+			return objects.Refuse(ledger.ReasonOldPlanRemains, err)
+		}
+	}
+	hosts, err := r.Index.Hosts(ctx, p.plan.Spec.NodeNames())
 	if err != nil {
 		return fmt.Errorf("nodes of plan %s: %w", p.plan.Name, err)
 	}
-	p.lost = lostDevices(p.plan.Spec.Nodes, hosts) // their ranks are not known yet
+	if err := r.look(ctx, &p.state, p.placement, p.plan, func(name string) *fleet.Host { return hosts[name] }); err != nil {
+		return err
+	}
+	p.lost = losses.Ranks(p.state.losses, p.plan.Spec.Nodes) // their numbers are not known yet
 	return nil
+}
+
+// plansOf lists the plans of a placement.
+func plansOf(ctx context.Context, reader client.Reader, placement *v1alpha1.ModelPlacement) ([]v1alpha1.ShardingPlan, error) {
+	var plans v1alpha1.ShardingPlanList
+	err := reader.List(ctx, &plans, client.InNamespace(placement.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: placement.Name})
+	if err != nil {
+		return nil, fmt.Errorf("list plans of placement: %w", err)
+	}
+	return slices.DeleteFunc(plans.Items, func(plan v1alpha1.ShardingPlan) bool { return !plan.Spec.Placement.Is(placement) }), nil
+}
+
+// behind says whether plans in force may be older than what was said of the placement: the informers of plans and of placements do not keep
+// step.
+func behind(said *v1alpha1.ModelPlacementStatus, inForce []v1alpha1.ShardingPlan) bool {
+	if len(inForce) == 0 {
+		return said.Plan != ""
+	}
+	last := &inForce[len(inForce)-1]
+	return last.Name != said.Plan && last.Spec.Revision <= said.Revision
 }
 
 // release frees the devices of a placement without copies, and ends the pass.
 func (r *Reconciler) release(ctx context.Context, p *pass) error {
-	if replicas(p.placement) > 0 {
+	if wanted(p.placement) {
 		return nil
 	}
+	if p.placement.Spec.Suspend {
+		return r.giveBack(ctx, p, v1alpha1.ReasonSuspended, "spec.suspend is true: no devices are reserved. Set it to false to place the model.")
+	}
+	return r.giveBack(ctx, p, v1alpha1.ReasonScaledToZero, "spec.replicas is 0: no devices are reserved. Raise it to place the model.")
+}
+
+// giveBack frees the devices of a placement, says why, and ends the pass.
+func (r *Reconciler) giveBack(ctx context.Context, p *pass, reason, message string) error {
 	for i := range p.plans {
 		if err := r.Ledger.Release(ctx, &p.plans[i]); err != nil {
-			return err
+			return objects.Refuse(ledger.ReasonOldPlanRemains, err)
 		}
 	}
-	p.plan, p.lost = nil, nil
+	p.replace(nil)
 	if err := r.deleteMesh(ctx, p); err != nil {
 		return err
 	}
-	p.report.refuse("ScaledToZero", "spec.replicas is 0: no devices are reserved. Raise it to place the model.")
+	p.report.refuse(reason, message)
 	return errStop
 }
 
-func replicas(placement *v1alpha1.ModelPlacement) int32 { return ptr.Deref(placement.Spec.Replicas, 1) }
+// wanted says whether a placement is to have any copies now.
+func wanted(placement *v1alpha1.ModelPlacement) bool {
+	return !placement.Spec.Suspend && ptr.Deref(placement.Spec.Replicas, 1) > 0
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -65,6 +66,8 @@ func (r *Reconciler) upTo(ctx context.Context, last *v1alpha1.ModelPlacement) ([
 
 // wants says whether a placement may be waiting for devices, by what is known without its plan.
 func wants(placement *v1alpha1.ModelPlacement) bool {
-	return placement.DeletionTimestamp.IsZero() && replicas(placement) > 0 &&
-		(placement.Status.Phase != v1alpha1.PhaseReady || placement.Status.ObservedGeneration != placement.Generation)
+	placed := meta.FindStatusCondition(placement.Status.Conditions, v1alpha1.ConditionPlaced)
+	settled := []string{v1alpha1.ReasonPlaced, v1alpha1.ReasonExpired}
+	return placement.DeletionTimestamp.IsZero() && wanted(placement) &&
+		(placed == nil || !slices.Contains(settled, placed.Reason) || placed.ObservedGeneration != placement.Generation)
 }

@@ -60,7 +60,8 @@ func TestRevisionIsNewToEverythingThatRemembers(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		status string
+		status int64
+		ledger int64
 		plans  []v1alpha1.ShardingPlan
 		pods   []corev1.Pod
 		want   int64
@@ -68,14 +69,15 @@ func TestRevisionIsNewToEverythingThatRemembers(t *testing.T) {
 		"the first":               {want: 1},
 		"after a plan":            {plans: []v1alpha1.ShardingPlan{plan("models", "llm-3"), plan("models", "llm-2")}, want: 4},
 		"after a pod's plan":      {pods: []corev1.Pod{pod("llm-7")}, want: 8},
-		"after the status":        {status: "llm-4", want: 5},
+		"after the status":        {status: 4, ledger: 3, want: 5},
+		"after the ledger":        {status: 2, ledger: 8, want: 9},
 		"of another namespace":    {plans: []v1alpha1.ShardingPlan{plan("other", "llm-3")}, want: 1},
 		"of other placements":     {plans: []v1alpha1.ShardingPlan{plan("models", "llm-x-3"), plan("models", "ll-3")}, want: 1},
 		"not a revision":          {plans: []v1alpha1.ShardingPlan{plan("models", "llm--5"), plan("models", "llm-99999999999999999999")}, want: 1},
 		"of a prefixed placement": {plans: []v1alpha1.ShardingPlan{plan("models", "llm-2-9")}, want: 1},
 	} {
-		placement.Status.Plan = c.status
-		if got := nextRevision(fleet.NewSnapshot(fleet.State{Plans: c.plans, Pods: c.pods}), placement); got != c.want {
+		placement.Status.Revision = c.status
+		if got := nextRevision(fleet.NewSnapshot(fleet.State{Plans: c.plans, Pods: c.pods}), placement, c.ledger); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}

@@ -5,19 +5,18 @@ import (
 	"errors"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/objects"
 )
 
-// Sweep removes what operators that ended left behind: plans that were never brought into force, and plans and meshes of
-// placements that are gone.
+// Sweep finishes what operators that ended left behind: it brings plans into force that are committed, and removes plans that were never
+// committed, and plans and meshes of placements that are gone.
 func (r *Reconciler) Sweep(ctx context.Context) error {
-	_, err := r.Ledger.Reclaim(ctx)
-	return errors.Join(err, r.deleteOrphans(ctx))
+	_, unsettled := r.Ledger.Settle(ctx, func(*v1alpha1.ShardingPlan) bool { return true })
+	_, unclaimed := r.Ledger.Reclaim(ctx)
+	return errors.Join(unsettled, unclaimed, r.deleteOrphans(ctx))
 }
 
 // deleteOrphans deletes the plans and meshes that the options select and whose placement is gone. The cluster's
@@ -39,26 +38,30 @@ func (r *Reconciler) deleteOrphans(ctx context.Context, options ...client.ListOp
 	if err := r.Reader.List(ctx, &placements); err != nil {
 		return fmt.Errorf("list placements: %w", err)
 	}
-	exists := make(map[types.UID]bool, len(placements.Items))
+	exists := make(map[made]bool, len(placements.Items))
 	for i := range placements.Items {
-		exists[placements.Items[i].UID] = true
+		exists[made{placements.Items[i].Namespace, string(placements.Items[i].UID)}] = true
 	}
 	var failed []error
 	for i := range plans.Items {
-		if orphan(&plans.Items[i], exists) {
+		if orphan(&plans.Items[i], plans.Items[i].Spec.Placement, exists) {
 			failed = append(failed, r.Ledger.Release(ctx, &plans.Items[i]))
 		}
 	}
 	for i := range meshes.Items {
-		if orphan(&meshes.Items[i], exists) {
+		if orphan(&meshes.Items[i], meshes.Items[i].Spec.Placement, exists) {
 			failed = append(failed, objects.Delete(ctx, r.Client, &meshes.Items[i]))
 		}
 	}
 	return errors.Join(failed...)
 }
 
-// orphan says whether an object belongs to a placement that is gone. What belongs to nobody was not made by an operator.
-func orphan(object client.Object, exists map[types.UID]bool) bool {
-	owner := metav1.GetControllerOf(object)
-	return owner != nil && owner.Kind == "ModelPlacement" && !exists[owner.UID] && object.GetDeletionTimestamp().IsZero()
+// orphan says whether an object was made for a placement that is gone. Owner references do not tell: deleting a placement with
+// --cascade=orphan takes them away, and a backup brings objects back without them. What names no placement's UID was not made by
+// an operator.
+func orphan(object client.Object, of v1alpha1.PlacementRef, exists map[made]bool) bool {
+	return of.UID != "" && !exists[made{object.GetNamespace(), of.UID}] && object.GetDeletionTimestamp().IsZero()
 }
+
+// made is what a placement is known by to what was made for it.
+type made struct{ namespace, uid string }

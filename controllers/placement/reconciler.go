@@ -9,9 +9,12 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
@@ -22,12 +25,12 @@ import (
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
-// Planner makes a plan, or says why there is none by *plan.Unplaceable or *plan.InvalidRequest. It must be pure: equal
-// arguments give equal answers, and answers are remembered.
-type Planner func(*fleet.Cluster, shape.Request) (*v1alpha1.ShardingPlanSpec, error)
+// Planner makes a plan, or says why there is none by *plan.Unplaceable or *plan.InvalidRequest; where the context ends before there is
+// an answer it returns the context's error. It must be pure: equal arguments give equal answers, and answers are remembered.
+type Planner func(context.Context, *fleet.Cluster, shape.Request) (*v1alpha1.ShardingPlanSpec, error)
 
-// DefaultPlanner is plan.Plan. Its type is written out so that the signature is checked here.
-var DefaultPlanner Planner = plan.Plan
+// DefaultPlanner is plan.Within. Its type is written out so that the signature is checked here.
+var DefaultPlanner Planner = plan.Within
 
 // Reconciler reconciles ModelPlacements, one at a time: the order in which placements get devices is part of its promise.
 type Reconciler struct {
@@ -41,6 +44,10 @@ type Reconciler struct {
 	Planner Planner
 	// Index says what plans are computed from.
 	Index *snapshot.Index
+	// Tally says what pods ask of nodes; nil counts every node as empty.
+	Tally *snapshot.Tally
+	// Tenants say what the placements of a namespace may have.
+	Tenants Tenants
 	// Events takes the events of placements.
 	Events events.EventRecorder
 	// Metrics takes what is counted.
@@ -48,7 +55,16 @@ type Reconciler struct {
 	// Now is the clock.
 	Now func() time.Time
 
-	answers answers
+	answers     answers
+	setbacks    setbacks
+	comparisons comparisons
+	// seen are the losses of placements as they were dated last.
+	seen map[types.NamespacedName]dated
+	// told is what was told last of each placement.
+	told    map[types.NamespacedName]tale
+	adviser *adviser
+	// again takes placements that are to be reconciled because something of them was found out while another one was.
+	again chan event.GenericEvent
 }
 
 // pass is one reconciliation: what is known about a placement, filled by the steps in their order.
@@ -60,8 +76,21 @@ type pass struct {
 	// mesh is the mesh of the plan in force.
 	mesh     *v1alpha1.DeviceMesh
 	resolved *resolved
-	lost     []v1alpha1.LostRank
-	report   report
+	// lost are the ranks that cannot run, for the losses that state has.
+	lost   []v1alpha1.LostRank
+	state  state
+	report report
+	// waits says that a plan is committed for the placement which cannot become active yet, so that no other is made.
+	waits bool
+	// improvable says whether there is a better plan than the one in force; nil where that is not known.
+	improvable *metav1.Condition
+	// failed is what keeps the placement from being as it should be, and what concerns it alone; nil where nothing does. It is tried again
+	// after a time that grows.
+	failed error
+	// withoutPods is since when the placement has had no pod, where that is counted.
+	withoutPods *metav1.Time
+	// retry is when a placement is tried again that is not planned for a while; 0 where it is not so.
+	retry time.Duration
 }
 
 // step does one thing for a placement. It returns errStop to leave out the steps that follow, except the status.
@@ -78,6 +107,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	if !found {
 		r.answers.forget(request.NamespacedName)
+		r.setbacks.forget(request.NamespacedName)
+		r.comparisons.forget(request.NamespacedName)
+		delete(r.seen, request.NamespacedName)
+		delete(r.told, request.NamespacedName)
 		return ctrl.Result{}, r.deleteOrphans(ctx, client.InNamespace(request.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: request.Name})
 	}
 	if !placement.DeletionTimestamp.IsZero() {
@@ -90,23 +123,44 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // would be denied; but what the API server refused for good is said.
 func (r *Reconciler) run(ctx context.Context, p *pass) (ctrl.Result, error) {
 	var failed error
-	for _, do := range []step{r.observe, r.release, r.resolve, r.reserve, r.connect} {
-		if failed = do(ctx, p); failed != nil {
+	for _, do := range []step{r.observe, r.release, r.expire, r.settle, r.resolve, r.reserve, r.connect} {
+		if failed = guarded(ctx, func() error { return do(ctx, p) }); failed != nil {
 			break
 		}
 	}
+	var refused *objects.Refused
 	switch {
 	case failed == nil || errors.Is(failed, errStop):
-		return ctrl.Result{}, r.writeStatus(ctx, p)
+		return ctrl.Result{RequeueAfter: p.after(r.Now())}, errors.Join(p.failed, r.writeStatus(ctx, p))
 	case errors.Is(failed, ledger.ErrConflict):
 		r.Metrics.Conflicts.Inc()
 		return ctrl.Result{RequeueAfter: contentionDelay()}, nil
+	case errors.As(failed, &refused):
+		p.report.failed(refused)
+		p.failed = failed
+		return ctrl.Result{}, errors.Join(failed, r.writeStatus(ctx, p))
 	case apierrors.IsForbidden(failed) || apierrors.IsInvalid(failed):
 		p.report.refuse("Refused", failed.Error())
 		return ctrl.Result{}, errors.Join(failed, r.writeStatus(ctx, p))
 	default:
 		return ctrl.Result{}, failed
 	}
+}
+
+// after is when a placement is reconciled again though nothing happens; 0 where it is not.
+func (p *pass) after(now time.Time) time.Duration {
+	const least = time.Millisecond
+	due := []time.Time{p.state.verdict.Wake}
+	if p.plan != nil {
+		due = append(due, p.expiry())
+	}
+	wait := p.retry
+	for _, at := range due {
+		if left := max(at.Sub(now), least); !at.IsZero() && (wait == 0 || left < wait) {
+			wait = left
+		}
+	}
+	return wait
 }
 
 // contentionDelay is random so that two operators that met do not meet again in step.

@@ -2,47 +2,50 @@ package placement
 
 import (
 	"fmt"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
-
-// reasonLost is why a placement is not ready some of whose devices are lost.
-const reasonLost = "DevicesLost"
 
 // maxMessage bounds what planners and models say; the API takes 32768 characters in a condition, people take fewer.
 const maxMessage = 2048
 
 // report is what the steps of a pass found to say; the rest of the status follows from plan and mesh.
 type report struct {
-	phase     v1alpha1.PlacementPhase
-	plan      *metav1.Condition
-	mesh      *metav1.Condition
-	shortfall *v1alpha1.Shortfall
+	// plan says why there is no new plan, mesh why the plan in force has no mesh; nil where there is nothing to say.
+	plan, mesh *finding
+	shortfall  *v1alpha1.Shortfall
 }
+
+// finding is what a condition says: a word for programs and sentences for people.
+type finding struct{ reason, message string }
 
 // refuse says why there is no new plan.
-func (r *report) refuse(reason, message string) {
-	r.plan = condition(v1alpha1.ConditionPlanned, metav1.ConditionFalse, reason, message)
-}
+func (r *report) refuse(reason, message string) { r.plan = &finding{reason, sentence(message)} }
+
+// failed says what keeps the placement from a new plan that concerns it alone.
+func (r *report) failed(why *objects.Refused) { r.refuse(why.Reason, why.Error()) }
 
 // unmeshed says why the plan in force has no mesh.
-func (r *report) unmeshed(reason, message string) {
-	r.mesh = condition(v1alpha1.ConditionMeshed, metav1.ConditionFalse, reason, message)
-}
+func (r *report) unmeshed(reason, message string) { r.mesh = &finding{reason, sentence(message)} }
 
-func (r *report) invalid(reason, message string) {
-	r.phase = v1alpha1.PhaseInvalid
-	r.refuse(reason, message)
-}
+// sentence ends a text with one full stop.
+func sentence(text string) string { return strings.TrimSuffix(text, ".") + "." }
 
-func (r *report) unplaceable(why *plan.Unplaceable, priority int32) {
-	r.phase = v1alpha1.PhaseUnplaceable
+// unplaceable says why there is no plan. Where it is not known yet what would help, what was said before stands until it is.
+func (r *report) unplaceable(why *plan.Unplaceable, priority int32, before *v1alpha1.Shortfall) {
 	r.shortfall = bounded(&why.Shortfall)
 	message := why.Message
+	switch {
+	case why.Unadvised() && before != nil && len(before.Suggestions) > 0:
+		r.shortfall.Suggestions = before.Suggestions
+		message = plan.Suggested(message, before.Suggestions)
+	case why.Unadvised():
+		message += " What would make it fit is being looked for."
+	}
 	if priority > 0 {
 		message += fmt.Sprintf(" Priority %d puts the placement before others that wait; it does not preempt those that run.", priority)
 	}
@@ -67,8 +70,4 @@ func bounded(s *v1alpha1.Shortfall) *v1alpha1.Shortfall {
 		b.Suggestions[i].Change = words.Shorten(b.Suggestions[i].Change, maxChange)
 	}
 	return b
-}
-
-func condition(kind string, status metav1.ConditionStatus, reason, message string) *metav1.Condition {
-	return &metav1.Condition{Type: kind, Status: status, Reason: reason, Message: words.Shorten(message, maxMessage)}
 }

@@ -2,73 +2,148 @@ package placement
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
+	"github.com/rankwright/rankwright/controllers/objects"
 )
 
 // maxTurns bounds how many other placements are served within one reconciliation.
 const maxTurns = 256
 
+// settle brings a plan into force that is committed and not active yet. Where that cannot be done, the placement says why, and what it had
+// stays as it is.
+func (r *Reconciler) settle(ctx context.Context, p *pass) error {
+	if !slices.ContainsFunc(p.plans, func(plan v1alpha1.ShardingPlan) bool { return !ledger.Active(&plan) }) {
+		return nil
+	}
+	settled, err := r.Ledger.Settle(ctx, func(plan *v1alpha1.ShardingPlan) bool {
+		return plan.Namespace == p.placement.Namespace && plan.Spec.Placement.Is(p.placement)
+	})
+	var refused *objects.Refused
+	if errors.As(err, &refused) {
+		p.wait(err, refused)
+		return nil
+	}
+	if len(settled) > 0 {
+		p.replace(&settled[len(settled)-1])
+	}
+	return err
+}
+
+// wait says why a committed plan is not active. Until it is, the plan that it replaces is the placement's, also when it is being deleted.
+func (p *pass) wait(err error, why *objects.Refused) {
+	p.report.failed(why)
+	p.waits, p.failed = true, err
+	for i := range p.plans {
+		if ledger.Active(&p.plans[i]) && (p.plan == nil || p.plan.Spec.Revision < p.plans[i].Spec.Revision) {
+			p.plan = &p.plans[i]
+		}
+	}
+}
+
 // reserve brings a plan into force where one is needed, or reports why there is no new plan; the old one then stays in
 // force. Placements that are served before this one get their turn first,
-// so that the outcome does not hang on the order of events.
+// so that the outcome does not hang on the order of events. What fails for one of them alone is for that one to report.
 func (r *Reconciler) reserve(ctx context.Context, p *pass) error {
-	if p.resolved == nil || needOf(p.placement, p.plan, p.lost, p.resolved) == needNothing {
+	if p.waits || p.resolved == nil || needOf(p.placement, p.plan, p.state.verdict.Due, p.resolved) == needNothing {
+		return nil
+	}
+	if s := r.setbacks.current(p.placement, r.Now()); s != nil {
+		p.postpone(s, r.Now())
 		return nil
 	}
 	for range maxTurns {
 		t := turn{reconciler: r, pass: p}
 		made, err := r.Ledger.Reserve(ctx, t.decide)
-		if err != nil {
-			return err
-		}
-		if made != nil && t.helped {
-			continue
-		}
-		if made != nil {
-			p.plan, p.lost = made, nil
-			return nil
-		}
-		p.keep(t.inForce)
+		var why *objects.Refused
+		refused := errors.As(err, &why)
 		switch {
-		case t.invalid != nil:
-			p.report.invalid("InvalidSpec", t.invalid.Error())
+		case err != nil && !refused:
+			return err
+		case refused && t.helped() && made != nil:
+			r.reconcile(ctx, t.served)
+		case refused && t.helped():
+			r.setBack(ctx, t.served, why)
+		case refused && made != nil:
+			p.wait(err, why)
 			return nil
-		case t.unplaceable == nil:
+		case refused:
+			p.postpone(r.setbacks.note(p.placement, why, r.Now()), r.Now())
 			return nil
-		case t.leftovers:
-			// Plans that were never brought into force may be what stands in the way.
-			removed, err := r.Ledger.Reclaim(ctx)
-			if err != nil {
+		case made != nil:
+			r.setbacks.forget(client.ObjectKeyFromObject(t.served))
+			if !t.helped() {
+				p.replace(made)
+				return nil
+			}
+		default:
+			if again, err := r.undecided(ctx, p, &t); !again || err != nil {
 				return err
 			}
-			if removed > 0 {
-				continue
-			}
 		}
-		p.report.unplaceable(t.unplaceable, t.priority)
-		return nil
 	}
 	return fmt.Errorf("placements that are served before this one took %d turns in a row: %w", maxTurns, ledger.ErrConflict)
+}
+
+// undecided reports why there is no new plan. It says whether it is worth trying again, because plans are gone that were never
+// brought into force and that may have stood in the way.
+func (r *Reconciler) undecided(ctx context.Context, p *pass, t *turn) (again bool, err error) {
+	p.keep(t.inForce)
+	r.setbacks.forget(client.ObjectKeyFromObject(p.placement))
+	switch {
+	case t.invalid != nil:
+		p.report.refuse(v1alpha1.ReasonInvalidSpec, t.invalid.Error())
+		return false, nil
+	case t.unplaceable == nil:
+		return false, nil
+	case t.leftovers:
+		removed, err := r.Ledger.Reclaim(ctx)
+		// A plan that cannot be deleted is its placement's trouble.
+		if why := (*objects.Refused)(nil); err != nil && !errors.As(err, &why) {
+			return false, err
+		}
+		if removed > 0 {
+			return true, nil
+		}
+	}
+	var before *v1alpha1.Shortfall
+	if p.placement.Status.ObservedGeneration == p.placement.Generation {
+		before = p.placement.Status.Shortfall
+	}
+	p.report.unplaceable(t.unplaceable, t.priority, before)
+	return false, nil
+}
+
+// postpone says why the placement is not planned for a while.
+func (p *pass) postpone(s *setback, now time.Time) {
+	p.report.failed(s.reason)
+	p.retry = s.until.Sub(now)
 }
 
 // keep notes the plan in force as the ledger showed it, which may be newer than what was observed.
 func (p *pass) keep(inForce *v1alpha1.ShardingPlan) {
 	if p.plan == nil || inForce == nil || p.plan.UID != inForce.UID {
-		p.lost = nil
+		p.replace(inForce)
 	}
-	p.plan = inForce
+}
+
+// replace notes another plan in force, of which nothing is known to be lost.
+func (p *pass) replace(plan *v1alpha1.ShardingPlan) {
+	p.plan, p.lost, p.state = plan, nil, state{pods: p.state.pods, silent: p.state.silent, drift: p.state.drift}
 }
 
 // inForceOf returns the active plans of a placement in order of their revisions.
 func inForceOf(plans []v1alpha1.ShardingPlan, placement *v1alpha1.ModelPlacement) []v1alpha1.ShardingPlan {
 	var own []v1alpha1.ShardingPlan
 	for i := range plans {
-		if metav1.IsControlledBy(&plans[i], placement) {
+		if plans[i].Namespace == placement.Namespace && plans[i].Spec.Placement.Is(placement) {
 			own = append(own, plans[i])
 		}
 	}

@@ -29,7 +29,7 @@ func (r *Reconciler) resolve(ctx context.Context, p *pass) error {
 	found, err := r.model(ctx, p.placement)
 	var why *unresolved
 	if errors.As(err, &why) {
-		p.report.invalid(why.reason, why.message)
+		p.report.refuse(why.reason, why.message)
 		return nil
 	}
 	p.resolved = found
@@ -43,9 +43,9 @@ func (r *Reconciler) model(ctx context.Context, placement *v1alpha1.ModelPlaceme
 	}
 	found, err := model.FromSource(placement.Name, source)
 	if err != nil {
-		why := unresolved{"InvalidModel", fmt.Sprintf("spec.model: %v", err)}
+		why := unresolved{v1alpha1.ReasonInvalidModel, fmt.Sprintf("spec.model: %v", err)}
 		if source.Name != nil {
-			why.reason = "ModelNotFound"
+			why.reason = v1alpha1.ReasonModelNotFound
 		}
 		return nil, &why
 	}
@@ -56,20 +56,20 @@ func (r *Reconciler) modelFromConfigMap(ctx context.Context, namespace string, r
 	var config corev1.ConfigMap
 	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, &config)
 	if apierrors.IsNotFound(err) {
-		return nil, &unresolved{"ConfigMapNotFound", fmt.Sprintf(
-			"spec.model.configMap: there is no ConfigMap %q in namespace %q: create it with the model's config.json", ref.Name, namespace)}
+		return nil, &unresolved{v1alpha1.ReasonConfigMapNotFound, fmt.Sprintf(
+			"spec.model.configMap: there is no ConfigMap %q. Create it with the model's config.json", ref.Name)}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read ConfigMap %s of the model: %w", ref.Name, err)
 	}
 	text, found := config.Data[ref.Key]
 	if !found {
-		return nil, &unresolved{"KeyNotFound", fmt.Sprintf(
-			"spec.model.configMap: ConfigMap %q has no key %q: add it or name another key", ref.Name, ref.Key)}
+		return nil, &unresolved{v1alpha1.ReasonKeyNotFound, fmt.Sprintf(
+			"spec.model.configMap: ConfigMap %q has no key %q. Add it or name another key", ref.Name, ref.Key)}
 	}
 	m, err := model.FromConfig(ref.Name, []byte(text))
 	if err != nil {
-		return nil, &unresolved{"InvalidModel", fmt.Sprintf("ConfigMap %q, key %q: %v", ref.Name, ref.Key, err)}
+		return nil, &unresolved{v1alpha1.ReasonInvalidModel, fmt.Sprintf("ConfigMap %q, key %q: %v", ref.Name, ref.Key, err)}
 	}
 	return &resolved{Model: m, version: string(config.UID) + "/" + config.ResourceVersion}, nil
 }

@@ -22,11 +22,11 @@ func ownerReference(placement *v1alpha1.ModelPlacement) *metav1.OwnerReference {
 	return metav1.NewControllerRef(placement, v1alpha1.GroupVersion.WithKind("ModelPlacement"))
 }
 
-// nextRevision is above every revision of the placement's name that anything still speaks of: plans, earlier
-// placements' included, pods, and the status. A pod names its plan, so a plan must not get the name of one whose pods
-// still run.
-func nextRevision(now *fleet.Snapshot, placement *v1alpha1.ModelPlacement) int64 {
-	last := revisionIn(placement.Name, placement.Status.Plan)
+// nextRevision is above every revision that the placement ever had, by its status and by the last number in the ledger, whatever became
+// of the plans, and above those of its name that anything still speaks of: plans, earlier placements' included, and pods. A pod names its
+// plan, so a plan must not get the name of one whose pods still run.
+func nextRevision(now *fleet.Snapshot, placement *v1alpha1.ModelPlacement, last int64) int64 {
+	last = max(last, placement.Status.Revision)
 	for i := range now.Plans {
 		if p := &now.Plans[i]; p.Namespace == placement.Namespace {
 			last = max(last, revisionIn(placement.Name, p.Name))

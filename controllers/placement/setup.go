@@ -6,12 +6,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -29,6 +31,14 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan e
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.ShardingPlan{}, planNodeField, relation.NodesOf); err != nil {
 		return err
 	}
+	r.again = make(chan event.GenericEvent)
+	r.adviser = &adviser{ctx: ctx, answers: &r.answers, again: r.again, one: make(chan struct{}, 1)}
+	roomier := make(chan event.GenericEvent)
+	if r.Tally != nil {
+		if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return r.watchRoom(ctx, roomier) })); err != nil {
+			return err
+		}
+	}
 	onNode := handler.EnqueueRequestsFromMapFunc(r.concernedByNode)
 	waiting := handler.EnqueueRequestsFromMapFunc(r.waiting)
 	return ctrl.NewControllerManagedBy(mgr).
@@ -40,9 +50,18 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan e
 		Watches(&v1alpha1.AcceleratorInventory{}, onNode).
 		Watches(&corev1.Node{}, onNode, builder.WithPredicates(nodeMatters())).
 		Watches(&corev1.Pod{}, waiting, builder.WithPredicates(relation.PodEnded)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(relation.PlacementOf), builder.WithPredicates(relation.PodEnded)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.awaitingPod), builder.WithPredicates(onlyCreation())).
+		WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.waitingIn), builder.WithPredicates(predicate.LabelChangedPredicate{})).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.usersOfConfigMap)).
-		WatchesRawSource(source.Channel(woken, waiting)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 1}).
+		WatchesRawSource(source.Channel(woken, handler.EnqueueRequestsFromMapFunc(r.all))).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.waitingWithPods), builder.WithPredicates(onlyCreation())).
+		WatchesRawSource(source.Channel(roomier, handler.EnqueueRequestsFromMapFunc(r.waitingForRoom))).
+		WatchesRawSource(source.Channel(r.again, &handler.EnqueueRequestForObject{})).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: 1,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](leastRetry, mostPause),
+		}).
 		Complete(r)
 }
 
@@ -61,9 +80,19 @@ func (r *Reconciler) concernedByNode(ctx context.Context, node client.Object) []
 	return requests
 }
 
+// all returns every placement: agents fell silent, or are heard of again.
+func (r *Reconciler) all(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.placementsWhere(ctx, func(*v1alpha1.ModelPlacement) bool { return true })
+}
+
 // waiting returns the placements that are not as they should be.
 func (r *Reconciler) waiting(ctx context.Context, _ client.Object) []reconcile.Request {
 	return r.placementsWhere(ctx, wants)
+}
+
+// waitingIn returns the placements of a namespace that are not as they should be: what they may have hangs on the namespace's labels.
+func (r *Reconciler) waitingIn(ctx context.Context, namespace client.Object) []reconcile.Request {
+	return r.placementsWhere(ctx, func(p *v1alpha1.ModelPlacement) bool { return p.Namespace == namespace.GetName() && wants(p) })
 }
 
 func (r *Reconciler) usersOfConfigMap(ctx context.Context, config client.Object) []reconcile.Request {
@@ -85,6 +114,14 @@ func (r *Reconciler) placementsWhere(ctx context.Context, holds func(*v1alpha1.M
 		}
 	}
 	return requests
+}
+
+func onlyCreation() predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc:  func(event.UpdateEvent) bool { return false },
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
 }
 
 func onlyDeletion() predicate.Predicate {

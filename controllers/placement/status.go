@@ -1,148 +1,153 @@
 package placement
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/applied"
+	"github.com/rankwright/rankwright/controllers/losses"
 	"github.com/rankwright/rankwright/internal/words"
-	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
-// writeStatus says what came of a pass, where that changed, and tells of the change by events.
+// writeStatus says what came of a pass, where that changed, and tells of the change by events. What its pods do is said by
+// controllers/readiness.
 func (r *Reconciler) writeStatus(ctx context.Context, p *pass) error {
-	next := statusOf(p, r.Now())
-	if equality.Semantic.DeepEqual(p.placement.Status, next) {
+	if p.plan != nil {
+		p.improvable = r.improvableCondition(p)
+	}
+	before, next := ownPart(&p.placement.Status), statusOf(p, r.Now())
+	if equality.Semantic.DeepEqual(before, next) {
 		return nil
 	}
-	var patch apply.ModelPlacementStatusApplyConfiguration
-	if err := applied.Configure(next, &patch); err != nil {
-		return err
-	}
-	placement := apply.ModelPlacement(p.placement.Name, p.placement.Namespace).WithUID(p.placement.UID).WithStatus(&patch)
-	err := r.Client.Status().Apply(ctx, placement, client.FieldOwner(v1alpha1.OperatorFieldManager))
-	if apierrors.IsNotFound(err) {
-		return nil
+	err := applied.PlacementStatus(ctx, r.Client, p.placement, &next, v1alpha1.OperatorFieldManager)
+	if apierrors.IsConflict(err) {
+		return err // the cache lags behind
 	}
 	if err != nil {
-		return fmt.Errorf("apply status of placement %s: %w", p.placement.Name, err)
+		r.Events.Eventf(p.placement, nil, corev1.EventTypeWarning, "StatusRefused", "Report", "%v", err)
+		return err
 	}
-	r.tell(p.placement, &p.placement.Status, &next)
+	r.tell(p, &before, &next)
 	return nil
 }
 
-// statusOf is the status after a pass.
+// ownPart is what this controller wrote of a status.
+func ownPart(status *v1alpha1.ModelPlacementStatus) v1alpha1.ModelPlacementStatus {
+	own := *status
+	own.Replicas, own.ReadyReplicas, own.Summary, own.LastProgressTime = 0, 0, v1alpha1.PlacementSummary{}, nil
+	own.Conditions = nil
+	for _, kind := range []string{v1alpha1.ConditionPlaced, v1alpha1.ConditionObserved, v1alpha1.ConditionDrifted, v1alpha1.ConditionImprovable} {
+		if c := meta.FindStatusCondition(status.Conditions, kind); c != nil {
+			own.Conditions = append(own.Conditions, *c)
+		}
+	}
+	return own
+}
+
+// statusOf is this controller's part of the status after a pass.
 func statusOf(p *pass, now time.Time) v1alpha1.ModelPlacementStatus {
+	said := &p.placement.Status
 	next := v1alpha1.ModelPlacementStatus{
-		ObservedGeneration: p.placement.Generation,
-		Selector:           v1alpha1.LabelPlacement + "=" + p.placement.Name,
-		Shortfall:          p.report.shortfall,
+		ObservedGeneration: p.placement.Generation, Revision: said.Revision,
+		// One pod a copy: an autoscaler multiplies the number of pods that it finds.
+		Selector:  fmt.Sprintf("%s=%s,%s=0", v1alpha1.LabelPlacement, p.placement.Name, v1alpha1.LabelWorker),
+		Shortfall: p.report.shortfall,
+		Losses:    p.state.losses[:min(len(p.state.losses), maxLosses)],
 	}
 	if p.resolved != nil {
 		next.Model = p.resolved.Name
 	}
 	if p.plan != nil {
 		spec := &p.plan.Spec
-		next.Plan, next.Model, next.Strategy = p.plan.Name, spec.Model.Name, spec.Strategy.Summary
-		next.Devices, next.Nodes, next.Replicas = spec.Totals.Devices, spec.Totals.Nodes, spec.Copies()
-		next.Estimate = spec.Estimate
+		next.Plan, next.PlanGeneration, next.Revision = p.plan.Name, spec.Placement.Generation, max(said.Revision, spec.Revision)
+		next.Model, next.Strategy, next.Estimate = spec.Model.Name, spec.Strategy.Summary, spec.Estimate
+		next.Devices, next.Nodes, next.PlannedReplicas = spec.Totals.Devices, spec.Totals.Nodes, spec.Copies()
+		if p.report.plan == nil {
+			next.PlanGeneration = p.placement.Generation
+		} else if said.Plan == next.Plan {
+			next.PlanGeneration = max(next.PlanGeneration, said.PlanGeneration)
+		}
+	}
+	if p.plan != nil || p.expired() {
+		next.WithoutPodsSince = p.withoutPods
 	}
 	if p.mesh != nil {
 		next.Mesh = p.mesh.Name
 	}
-	stages := []*metav1.Condition{plannedCondition(p), reservedCondition(p), meshedCondition(p)}
-	ready := readyCondition(p, stages)
-	next.Phase = phaseOf(p, ready)
-	all := append(slices.Clone(stages), ready)
-	next.Conditions = slices.DeleteFunc(slices.Clone(p.placement.Status.Conditions), func(said metav1.Condition) bool {
-		return !slices.ContainsFunc(all, func(c *metav1.Condition) bool { return c.Type == said.Type })
-	})
-	for _, c := range all {
-		// A condition whose status did not change keeps its time.
-		c.ObservedGeneration, c.LastTransitionTime = p.placement.Generation, metav1.NewTime(now).Rfc3339Copy()
-		meta.SetStatusCondition(&next.Conditions, *c)
+	for _, c := range append([]*metav1.Condition{placedCondition(p)}, observations(p)...) {
+		next.Conditions = append(next.Conditions, applied.PlacementCondition(p.placement, *c, now))
 	}
 	return next
 }
 
-func plannedCondition(p *pass) *metav1.Condition {
-	switch {
-	case p.report.plan != nil && p.plan != nil:
-		c := *p.report.plan
-		c.Message += fmt.Sprintf(" Plan %s stays in force.", p.plan.Name)
-		return &c
-	case p.report.plan != nil:
-		return p.report.plan
-	case p.plan == nil:
-		return condition(v1alpha1.ConditionPlanned, metav1.ConditionFalse, "Pending", "No plan was made yet.")
-	default:
-		t := &p.plan.Spec.Totals
-		return condition(v1alpha1.ConditionPlanned, metav1.ConditionTrue, "Planned",
-			fmt.Sprintf("%s: %s on %s of %s.", p.plan.Spec.Strategy.Summary, t.Memory,
-				words.Counted(t.Devices, "device"), words.Counted(t.Nodes, "node")))
-	}
-}
-
-func reservedCondition(p *pass) *metav1.Condition {
+// placedCondition says whether a plan is in force, and in its reason what is not as it should be with it: devices that are
+// lost come before the want of a new plan, and that before the want of a mesh.
+func placedCondition(p *pass) *metav1.Condition {
+	why := p.report.plan
 	if p.plan == nil {
-		return condition(v1alpha1.ConditionReserved, metav1.ConditionFalse, "NoPlan", "No plan is in force, so no device is reserved.")
+		if why == nil {
+			why = &finding{"Pending", "No plan was made yet."}
+		}
+		return condition(v1alpha1.ConditionPlaced, metav1.ConditionFalse, why.reason, why.message)
 	}
-	return condition(v1alpha1.ConditionReserved, metav1.ConditionTrue, "Committed",
-		fmt.Sprintf("Plan %s holds %s.", p.plan.Name, words.Counted(p.plan.Spec.Totals.Devices, "device")))
-}
-
-func meshedCondition(p *pass) *metav1.Condition {
+	stays := fmt.Sprintf(" Plan %s stays in force.", p.plan.Name)
+	says := finding{v1alpha1.ReasonPlaced, p.plan.Name + " has " + placeText(&p.plan.Spec) + "."}
+	loss := lossOf(p)
 	switch {
+	case loss != nil && why != nil:
+		says = finding{loss.reason, loss.message + " " + why.message + stays}
+	case loss != nil && p.placement.Spec.FailurePolicy.Action == v1alpha1.FailureHold:
+		says = finding{loss.reason, loss.message + " spec.failurePolicy.action is Hold: " + loss.remedy + ", or set AnyShape or SameShape to plan anew."}
+	case loss != nil && p.state.verdict.Message != "":
+		says = finding{cmp.Or(p.state.verdict.Reason, loss.reason), loss.message + " " + p.state.verdict.Message}
+	case loss != nil:
+		says = finding{loss.reason, loss.message + stays}
+	case why != nil:
+		says = finding{why.reason, why.message + stays}
 	case p.report.mesh != nil:
-		return p.report.mesh
-	case p.mesh == nil:
-		return condition(v1alpha1.ConditionMeshed, metav1.ConditionFalse, "NoPlan", "No plan is in force, so there is no mesh.")
-	default:
-		return condition(v1alpha1.ConditionMeshed, metav1.ConditionTrue, "Meshed",
-			fmt.Sprintf("Mesh %s has %s.", p.mesh.Name, mesh.CopiesText(&p.mesh.Spec)))
+		says = *p.report.mesh
 	}
+	return condition(v1alpha1.ConditionPlaced, metav1.ConditionTrue, says.reason, says.message)
 }
 
-// readyCondition is true when nothing is lost and every stage is done; else it says what the first obstacle says.
-func readyCondition(p *pass, stages []*metav1.Condition) *metav1.Condition {
-	if len(p.lost) > 0 && p.plan != nil {
-		text := describeLost(p.lost)
-		if p.report.plan != nil {
-			text += " " + p.report.plan.Message
-		} else if p.placement.Spec.OnFailure == v1alpha1.FailureHold {
-			text += " spec.onFailure is Hold: repair them, or set AnyShape or SameShape to plan anew."
-		}
-		return condition(v1alpha1.ConditionReady, metav1.ConditionFalse, reasonLost, text)
-	}
-	for _, stage := range stages {
-		if stage.Status != metav1.ConditionTrue {
-			return condition(v1alpha1.ConditionReady, metav1.ConditionFalse, stage.Reason, stage.Message)
-		}
-	}
-	return condition(v1alpha1.ConditionReady, metav1.ConditionTrue, "Placed", "Planned, reserved and meshed.")
+// losing is what is lost, or about to be taken away, and what would make a new plan needless.
+type losing struct {
+	finding
+	remedy string
 }
 
-func phaseOf(p *pass, ready *metav1.Condition) v1alpha1.PlacementPhase {
-	switch {
-	case ready.Status == metav1.ConditionTrue:
-		return v1alpha1.PhaseReady
-	case ready.Reason == reasonLost:
-		return v1alpha1.PhaseDegraded
-	case p.report.phase != "":
-		return p.report.phase
-	case p.plan != nil:
-		return v1alpha1.PhasePlanned
-	default:
-		return v1alpha1.PhasePending
+// lossOf returns what a plan in force has lost; nil where it lost nothing. Devices that serve until they are moved are of little account
+// where others are lost, or where the plan does not answer the spec.
+func lossOf(p *pass) *losing {
+	if len(p.lost) > 0 {
+		return &losing{finding{v1alpha1.ReasonDevicesLost, describeLost(p.lost)}, "repair them"}
 	}
+	leaving := losses.Leaving(p.state.losses)
+	if len(leaving) == 0 || !answered(p.placement, p.plan) {
+		return nil
+	}
+	text := fmt.Sprintf("The placement is to leave %s", losses.Text(&leaving[0]))
+	if more := len(leaving) - 1; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return &losing{finding{v1alpha1.ReasonDraining, text + "."}, "uncordon the node"}
+}
+
+// placeText says what a plan takes.
+func placeText(spec *v1alpha1.ShardingPlanSpec) string {
+	t := &spec.Totals
+	return fmt.Sprintf("%s of %s: %s, %s", words.Counted(t.Devices, "device"), words.Counted(t.Nodes, "node"), spec.Strategy.Summary, t.Memory)
+}
+
+func condition(kind string, status metav1.ConditionStatus, reason, message string) *metav1.Condition {
+	return &metav1.Condition{Type: kind, Status: status, Reason: reason, Message: words.Shorten(message, maxMessage)}
 }

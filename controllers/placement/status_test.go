@@ -16,6 +16,7 @@ import (
 
 func TestStatusSaysWhereThePlacementStands(t *testing.T) {
 	inForce := &v1alpha1.ShardingPlan{ObjectMeta: metav1.ObjectMeta{Name: "llm-1"}}
+	inForce.Spec.Strategy.Summary = "TP2"
 	inForce.Spec.Totals = v1alpha1.PlanTotals{Devices: 2, Nodes: 1, Memory: "1 GiB"}
 	mesh := &v1alpha1.DeviceMesh{ObjectMeta: metav1.ObjectMeta{Name: "llm"}}
 	lost := []v1alpha1.LostRank{{Node: "n", Device: "d", Reason: "DeviceGone"}}
@@ -24,39 +25,38 @@ func TestStatusSaysWhereThePlacementStands(t *testing.T) {
 		plan    *v1alpha1.ShardingPlan
 		mesh    *v1alpha1.DeviceMesh
 		lost    []v1alpha1.LostRank
-		failure v1alpha1.FailurePolicy
+		failure v1alpha1.FailureAction
 		say     func(*report)
-		phase   v1alpha1.PlacementPhase
-		ready   string
+		status  metav1.ConditionStatus
+		reason  string
 		text    string
 	}{
-		"nothing yet":              {phase: v1alpha1.PhasePending, ready: "Pending"},
-		"placed":                   {plan: inForce, mesh: mesh, phase: v1alpha1.PhaseReady, ready: "Placed"},
-		"reserved and not meshed":  {plan: inForce, say: func(r *report) { r.unmeshed("MeshFailed", "no") }, phase: v1alpha1.PhasePlanned, ready: "MeshFailed"},
-		"scaled to zero":           {say: func(r *report) { r.refuse("ScaledToZero", "0") }, phase: v1alpha1.PhasePending, ready: "ScaledToZero"},
-		"unplaceable":              {say: func(r *report) { r.unplaceable(full, 0) }, phase: v1alpha1.PhaseUnplaceable, ready: "TooFewDevices"},
-		"unplaceable with a plan":  {plan: inForce, mesh: mesh, say: func(r *report) { r.unplaceable(full, 0) }, phase: v1alpha1.PhaseUnplaceable, ready: "TooFewDevices", text: "Plan llm-1 stays in force."},
-		"unplaceable and urgent":   {say: func(r *report) { r.unplaceable(full, 9) }, phase: v1alpha1.PhaseUnplaceable, ready: "TooFewDevices", text: "does not preempt"},
-		"invalid":                  {say: func(r *report) { r.invalid("ModelNotFound", "what?") }, phase: v1alpha1.PhaseInvalid, ready: "ModelNotFound"},
-		"lost and held":            {plan: inForce, mesh: mesh, lost: lost, failure: v1alpha1.FailureHold, phase: v1alpha1.PhaseDegraded, ready: "DevicesLost", text: "spec.onFailure is Hold"},
-		"lost and not replaceable": {plan: inForce, mesh: mesh, lost: lost, say: func(r *report) { r.unplaceable(full, 0) }, phase: v1alpha1.PhaseDegraded, ready: "DevicesLost", text: "2 devices are missing."},
+		"nothing yet":              {status: metav1.ConditionFalse, reason: "Pending"},
+		"placed":                   {plan: inForce, mesh: mesh, status: metav1.ConditionTrue, reason: "Placed", text: "llm-1 has 2 devices of 1 node: TP2, 1 GiB."},
+		"reserved and not meshed":  {plan: inForce, say: func(r *report) { r.unmeshed("MeshFailed", "no") }, status: metav1.ConditionTrue, reason: "MeshFailed"},
+		"scaled to zero":           {say: func(r *report) { r.refuse("ScaledToZero", "0") }, status: metav1.ConditionFalse, reason: "ScaledToZero"},
+		"unplaceable":              {say: func(r *report) { r.unplaceable(full, 0, nil) }, status: metav1.ConditionFalse, reason: "TooFewDevices"},
+		"unplaceable with a plan":  {plan: inForce, mesh: mesh, say: func(r *report) { r.unplaceable(full, 0, nil) }, status: metav1.ConditionTrue, reason: "TooFewDevices", text: "2 devices are missing. Plan llm-1 stays in force."},
+		"unplaceable and urgent":   {say: func(r *report) { r.unplaceable(full, 9, nil) }, status: metav1.ConditionFalse, reason: "TooFewDevices", text: "does not preempt"},
+		"invalid":                  {say: func(r *report) { r.refuse("ModelNotFound", "what") }, status: metav1.ConditionFalse, reason: "ModelNotFound", text: "what."},
+		"invalid with a plan":      {plan: inForce, mesh: mesh, say: func(r *report) { r.refuse("ModelNotFound", "what.") }, status: metav1.ConditionTrue, reason: "ModelNotFound", text: "what. Plan llm-1 stays in force."},
+		"lost and held":            {plan: inForce, mesh: mesh, lost: lost, failure: v1alpha1.FailureHold, status: metav1.ConditionTrue, reason: "DevicesLost", text: "spec.failurePolicy.action is Hold"},
+		"lost and not replaceable": {plan: inForce, mesh: mesh, lost: lost, say: func(r *report) { r.unplaceable(full, 0, nil) }, status: metav1.ConditionTrue, reason: "DevicesLost", text: "2 devices are missing."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			placement := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Name: "llm", Generation: 3}}
-			placement.Spec.OnFailure = c.failure
+			placement.Spec.FailurePolicy.Action = c.failure
 			p := &pass{placement: placement, plan: c.plan, mesh: c.mesh, lost: c.lost}
 			if c.say != nil {
 				c.say(&p.report)
 			}
 			first := statusOf(p, time.Unix(100, 0))
-			r := first.Conditions[3]
-			if first.Phase != c.phase || r.Type != v1alpha1.ConditionReady || r.Reason != c.ready || !strings.Contains(r.Message, c.text) {
-				t.Errorf("phase %s, condition %+v", first.Phase, r)
+			is := first.Conditions[0]
+			if (len(first.Conditions) == 1) != (c.plan == nil) || is.Type != v1alpha1.ConditionPlaced || is.Status != c.status || is.Reason != c.reason || !strings.Contains(is.Message, c.text) {
+				t.Errorf("conditions %+v", first.Conditions)
 			}
-			for _, condition := range first.Conditions {
-				if condition.ObservedGeneration != 3 || condition.Message == "" {
-					t.Errorf("condition %+v", condition)
-				}
+			if is.ObservedGeneration != 3 || is.Message == "" {
+				t.Errorf("condition %+v", is)
 			}
 			placement.Status = first
 			if diff := cmp.Diff(first, statusOf(p, time.Unix(200, 0))); diff != "" {
@@ -66,24 +66,56 @@ func TestStatusSaysWhereThePlacementStands(t *testing.T) {
 	}
 }
 
+// What another controller writes of the status is neither kept nor compared: it is applied by its own field manager.
+func TestStatusIsThisControllersPart(t *testing.T) {
+	now := metav1.NewTime(time.Unix(100, 0))
+	said := v1alpha1.ModelPlacementStatus{
+		Plan: "llm-1", Replicas: 2, ReadyReplicas: 1, Summary: v1alpha1.PlacementSummary{Pods: "3/4"}, LastProgressTime: &now,
+		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady}, {Type: v1alpha1.ConditionPlaced}, {Type: v1alpha1.ConditionProgressing}},
+	}
+	want := v1alpha1.ModelPlacementStatus{Plan: "llm-1", Conditions: []metav1.Condition{{Type: v1alpha1.ConditionPlaced}}}
+	if diff := cmp.Diff(want, ownPart(&said)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestPlanAnswersTheSpecUntilItIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		madeFor, said, want int64
+		saidOf              string
+		refused             bool
+	}{
+		"made for it":                        {madeFor: 3, want: 3},
+		"found to be what is needed":         {madeFor: 1, want: 3},
+		"a newer spec is refused":            {madeFor: 1, refused: true, want: 1},
+		"it was found to answer a later one": {madeFor: 1, said: 2, saidOf: "llm-1", refused: true, want: 2},
+		"another plan answered a later one":  {madeFor: 1, said: 2, saidOf: "llm-0", refused: true, want: 1},
+	} {
+		placement := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Name: "llm", Generation: 3}}
+		placement.Status.Plan, placement.Status.PlanGeneration = c.saidOf, c.said
+		p := &pass{placement: placement, plan: &v1alpha1.ShardingPlan{ObjectMeta: metav1.ObjectMeta{Name: "llm-1"}}}
+		p.plan.Spec.Placement.Generation = c.madeFor
+		if c.refused {
+			p.report.refuse("TooFewDevices", "no")
+		}
+		if got := statusOf(p, time.Unix(100, 0)).PlanGeneration; got != c.want {
+			t.Errorf("%s: the plan answers generation %d, want %d", name, got, c.want)
+		}
+	}
+}
+
 func TestStatusCountsCopiesOfAllShapes(t *testing.T) {
 	p := &pass{placement: &v1alpha1.ModelPlacement{}, plan: &v1alpha1.ShardingPlan{}, mesh: &v1alpha1.DeviceMesh{ObjectMeta: metav1.ObjectMeta{Name: "llm"}}}
 	p.plan.Spec.Strategy = v1alpha1.Strategy{Tensor: 2, Replicas: 2, Summary: "TP2 x2 + TP4"}
 	p.plan.Spec.OtherShapes = []v1alpha1.PlanShape{{FirstReplica: 2, Strategy: v1alpha1.Strategy{Tensor: 4, Replicas: 1}}}
-	p.mesh.Spec = v1alpha1.DeviceMeshSpec{
-		WorldSize: 2, Replicas: 3, OtherShapes: []v1alpha1.MeshShape{{FirstReplica: 2, Replicas: 1, WorldSize: 4}},
-	}
 	got := statusOf(p, time.Unix(100, 0))
-	if got.Replicas != 3 || got.Strategy != "TP2 x2 + TP4" {
-		t.Errorf("%d copies of %s, want 3 of TP2 x2 + TP4", got.Replicas, got.Strategy)
-	}
-	if text := got.Conditions[2].Message; text != "Mesh llm has 2 copies of 2 ranks and 1 copy of 4 ranks." {
-		t.Error(text)
+	if got.PlannedReplicas != 3 || got.Strategy != "TP2 x2 + TP4" || got.Mesh != "llm" {
+		t.Errorf("%d copies of %s with mesh %q, want 3 of TP2 x2 + TP4", got.PlannedReplicas, got.Strategy, got.Mesh)
 	}
 }
 
 func TestLongMessagesAreCut(t *testing.T) {
-	c := condition("Planned", metav1.ConditionFalse, "Reason", strings.Repeat("ü", maxMessage))
+	c := condition("Placed", metav1.ConditionFalse, "Reason", strings.Repeat("ü", maxMessage))
 	if len(c.Message) > maxMessage || !strings.HasSuffix(c.Message, "…") || strings.ContainsRune(c.Message, '\ufffd') {
 		t.Errorf("%d bytes, ending in %q", len(c.Message), c.Message[len(c.Message)-6:])
 	}
@@ -93,14 +125,13 @@ func TestLongMessagesAreCut(t *testing.T) {
 // condition.
 func TestStatusHasTheSuggestions(t *testing.T) {
 	why := &plan.Unplaceable{Reason: shape.ReasonTooLarge, Message: "It does not fit. It would fit with maxSequences 2 instead of 4."}
-	why.Shortfall.Suggestion = "maxSequences 2 instead of 4"
 	for range maxSuggestions + 4 {
 		why.Shortfall.Suggestions = append(why.Shortfall.Suggestions, v1alpha1.Suggestion{Kind: remedy.KindSequences, Change: strings.Repeat("ü", maxChange)})
 	}
 	p := &pass{placement: &v1alpha1.ModelPlacement{}}
-	p.report.unplaceable(why, 0)
+	p.report.unplaceable(why, 0, nil)
 	got := statusOf(p, time.Unix(100, 0))
-	if s := got.Shortfall; len(s.Suggestions) != maxSuggestions || s.Suggestion != why.Shortfall.Suggestion {
+	if s := got.Shortfall; len(s.Suggestions) != maxSuggestions {
 		t.Fatalf("got %+v", s)
 	}
 	for _, s := range got.Shortfall.Suggestions {
@@ -108,7 +139,7 @@ func TestStatusHasTheSuggestions(t *testing.T) {
 			t.Errorf("got %d bytes of %s", len(s.Change), s.Kind)
 		}
 	}
-	if c := got.Conditions[0]; c.Type != v1alpha1.ConditionPlanned || !strings.HasSuffix(c.Message, why.Shortfall.Suggestion+".") {
+	if c := got.Conditions[0]; c.Type != v1alpha1.ConditionPlaced || !strings.HasSuffix(c.Message, " It would fit with maxSequences 2 instead of 4.") {
 		t.Errorf("got %+v", c)
 	}
 	if len(why.Shortfall.Suggestions) != maxSuggestions+4 {

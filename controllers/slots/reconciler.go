@@ -16,8 +16,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -26,7 +28,7 @@ import (
 	"github.com/rankwright/rankwright/controllers/relation"
 )
 
-// Reconciler keeps spec.slots of the inventories.
+// Reconciler keeps status.slots of the inventories.
 type Reconciler struct {
 	// Client reads from the cache and writes.
 	Client client.Client
@@ -37,11 +39,11 @@ type Reconciler struct {
 // staleDelay is when to look again after an inventory that was newer than the one from the cache.
 const staleDelay = 200 * time.Millisecond
 
-// Indexes of the cache: plans with slots and pods, by their nodes.
-const (
-	planNodeField = "slots.node"
-	podNodeField  = "spec.nodeName"
-)
+// planNodeField indexes plans with slots by their nodes.
+const planNodeField = "slots.node"
+
+// PodNodeField indexes the pods of placements by the node that they are on, for other controllers too: Setup makes the index.
+const PodNodeField = "spec.nodeName"
 
 // Setup adds the controller to a manager.
 func (r *Reconciler) Setup(ctx context.Context, mgr manager.Manager) error {
@@ -49,7 +51,7 @@ func (r *Reconciler) Setup(ctx context.Context, mgr manager.Manager) error {
 		object client.Object
 		field  string
 		nodes  client.IndexerFunc
-	}{{&v1alpha1.ShardingPlan{}, planNodeField, nodesOfPlan}, {&corev1.Pod{}, podNodeField, nodeOfPod}} {
+	}{{&v1alpha1.ShardingPlan{}, planNodeField, nodesOfPlan}, {&corev1.Pod{}, PodNodeField, nodeOfPod}} {
 		if err := mgr.GetFieldIndexer().IndexField(ctx, index.object, index.field, index.nodes); err != nil {
 			return err
 		}
@@ -89,6 +91,30 @@ func requestsBy(nodes client.IndexerFunc) handler.MapFunc {
 	}
 }
 
+// PlacementsOf returns the placements whose plans have slots on the node of an inventory, for watches of what Reconciler writes.
+func PlacementsOf(reader client.Reader) handler.MapFunc {
+	return func(ctx context.Context, inventory client.Object) []reconcile.Request {
+		var plans v1alpha1.ShardingPlanList
+		if err := reader.List(ctx, &plans, client.MatchingFields{planNodeField: inventory.GetName()}); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "list plans of node", "node", inventory.GetName())
+		}
+		var requests []reconcile.Request
+		for i := range plans.Items {
+			requests = append(requests, relation.PlacementOf(ctx, &plans.Items[i])...)
+		}
+		return requests
+	}
+}
+
+// Changed lets through what Reconciler writes of an inventory, and not what the node's agent does.
+var Changed = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, wasInventory := e.ObjectOld.(*v1alpha1.AcceleratorInventory)
+		after, isInventory := e.ObjectNew.(*v1alpha1.AcceleratorInventory)
+		return wasInventory && isInventory && (before.UID != after.UID || !slices.Equal(before.Status.Slots, after.Status.Slots))
+	},
+}
+
 // Reconcile brings the slots of one node up to date.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	inventory := &v1alpha1.AcceleratorInventory{}
@@ -101,11 +127,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	var pods corev1.PodList
-	if err := r.Client.List(ctx, &pods, client.MatchingFields{podNodeField: inventory.Name}); err != nil {
+	if err := r.Client.List(ctx, &pods, client.MatchingFields{PodNodeField: inventory.Name}); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list pods of node %s: %w", inventory.Name, err)
 	}
 	want := wanted(inventory, planned, pods.Items)
-	if slices.Equal(want, slices.SortedFunc(slices.Values(inventory.Spec.Slots), byName)) {
+	if slices.Equal(want, slices.SortedFunc(slices.Values(inventory.Status.Slots), byName)) {
 		return ctrl.Result{}, nil
 	}
 	return r.write(ctx, inventory, want)
@@ -139,7 +165,7 @@ func (r *Reconciler) write(ctx context.Context, inventory *v1alpha1.AcceleratorI
 	err := r.apply(ctx, inventory, want)
 	if foreign := inConflict(err, want); len(foreign) > 0 {
 		r.Events.Eventf(inventory, nil, corev1.EventTypeWarning, "SlotConflict", "KeepDevice",
-			"another manager than %s holds spec.slots of %s: remove it there, or the device is not kept for its plan",
+			"another manager than %s holds status.slots of %s: remove it there, or the device is not kept for its plan",
 			v1alpha1.OperatorFieldManager, strings.Join(foreign, ", "))
 		err = r.apply(ctx, inventory, slices.DeleteFunc(slices.Clone(want), func(s v1alpha1.Slot) bool {
 			return slices.Contains(foreign, string(s.Device))
@@ -155,22 +181,22 @@ func (r *Reconciler) write(ctx context.Context, inventory *v1alpha1.AcceleratorI
 	}
 }
 
-// apply writes the slots into the inventory as it was read: the UID keeps it from being created where it is gone, and the
+// apply writes the slots into the inventory as it was read: the UID keeps them from another one of its name, and the
 // resourceVersion from dropping the slot of a device that a pod got since.
 func (r *Reconciler) apply(ctx context.Context, inventory *v1alpha1.AcceleratorInventory, want []v1alpha1.Slot) error {
 	patch := apply.AcceleratorInventory(inventory.Name).WithUID(inventory.UID).WithResourceVersion(inventory.ResourceVersion)
 	if len(want) > 0 {
-		spec := apply.AcceleratorInventorySpec()
+		status := apply.AcceleratorInventoryStatus()
 		for _, slot := range want {
-			spec.WithSlots(apply.Slot().WithDevice(slot.Device).WithResource(slot.Resource))
+			status.WithSlots(apply.Slot().WithDevice(slot.Device).WithResource(slot.Resource))
 		}
-		patch.WithSpec(spec)
+		patch.WithStatus(status)
 	}
-	return r.Client.Apply(ctx, patch, client.FieldOwner(v1alpha1.OperatorFieldManager))
+	return r.Client.Status().Apply(ctx, patch, client.FieldOwner(v1alpha1.OperatorFieldManager))
 }
 
 // inConflict returns the devices of which another manager holds the slot. The API server names the field as
-// `.spec.slots[device="nvidia-0000:17:00.0"].resource`.
+// `.status.slots[device="nvidia-0000:17:00.0"].resource`.
 func inConflict(err error, want []v1alpha1.Slot) []string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {
@@ -178,7 +204,7 @@ func inConflict(err error, want []v1alpha1.Slot) []string {
 	}
 	var devices []string
 	for _, slot := range want {
-		key := fmt.Sprintf(`.spec.slots[device=%q]`, slot.Device)
+		key := fmt.Sprintf(`.status.slots[device=%q]`, slot.Device)
 		if slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool {
 			return c.Type == metav1.CauseTypeFieldManagerConflict && strings.HasPrefix(c.Field, key)
 		}) {

@@ -22,7 +22,8 @@ func TestSlotsOfPlan(t *testing.T) {
 	plan := &v1alpha1.ShardingPlan{
 		ObjectMeta: metav1.ObjectMeta{Name: "llm-1", UID: "one"},
 		Spec: v1alpha1.ShardingPlanSpec{
-			Engine: v1alpha1.EngineVLLM, Enforcement: v1alpha1.EnforcementSlot,
+			Placement: v1alpha1.PlacementRef{Name: "llm", UID: "one"},
+			Engine:    v1alpha1.EngineVLLM, Enforcement: v1alpha1.EnforcementClaim,
 			Strategy: v1alpha1.Strategy{Tensor: 1, Pipeline: 2, Data: 1, Expert: 1, Context: 1, Replicas: 2},
 			Stages:   []v1alpha1.Stage{{LastLayer: 1}, {FirstLayer: 2, LastLayer: 3}},
 			Nodes: []v1alpha1.PlanRow{
@@ -33,21 +34,35 @@ func TestSlotsOfPlan(t *testing.T) {
 			},
 		},
 	}
-	const prefix = "rankwright.dev/slot-7692c3ad-" // of the SHA-256 of "one"
-	if got := Prefix(plan); got != prefix {
-		t.Errorf("prefix %q, want %q", got, prefix)
-	}
-	for node, want := range map[string][]v1alpha1.Slot{
-		"n1": {{Device: "nvidia-a", Resource: prefix + "0"}, {Device: "nvidia-d", Resource: prefix + "3"}},
-		"n2": {{Device: "nvidia-b", Resource: prefix + "1"}, {Device: "nvidia-c", Resource: prefix + "2"}},
-		"n3": nil,
+	const key = "rankwright.dev/slot-7692c3ad-" // of the SHA-256 of "one"
+	for _, c := range []struct {
+		enforcement v1alpha1.Enforcement
+		prefix      string
+		n1, n2      []v1alpha1.Slot
+	}{
+		{
+			v1alpha1.EnforcementClaim, key,
+			[]v1alpha1.Slot{{Device: "nvidia-a", Resource: key + "0-0"}, {Device: "nvidia-d", Resource: key + "1-1"}},
+			[]v1alpha1.Slot{{Device: "nvidia-b", Resource: key + "0-1"}, {Device: "nvidia-c", Resource: key + "1-0"}},
+		},
+		{
+			v1alpha1.EnforcementSlot, v1alpha1.SlotPrefix,
+			[]v1alpha1.Slot{{Device: "nvidia-a"}, {Device: "nvidia-d"}},
+			[]v1alpha1.Slot{{Device: "nvidia-b"}, {Device: "nvidia-c"}},
+		},
 	} {
-		got, err := ofPlan(plan, node)
-		if err != nil {
-			t.Fatal(err)
+		plan.Spec.Enforcement = c.enforcement
+		if got := Prefix(plan); got != c.prefix {
+			t.Errorf("%s: prefix %q, want %q", c.enforcement, got, c.prefix)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", node, diff)
+		for node, want := range map[string][]v1alpha1.Slot{"n1": c.n1, "n2": c.n2, "n3": nil} {
+			got, err := ofPlan(plan, node)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s on %s (-want +got):\n%s", c.enforcement, node, diff)
+			}
 		}
 	}
 	plan.Spec.Enforcement = v1alpha1.EnforcementAdvisory
@@ -56,43 +71,46 @@ func TestSlotsOfPlan(t *testing.T) {
 	}
 }
 
-// The number of a slot counts on through copies of different size: no two devices of a plan share one.
-func TestSlotsOfTwoShapes(t *testing.T) {
-	devices := func(names ...string) []v1alpha1.DeviceID {
-		list := make([]v1alpha1.DeviceID, len(names))
-		for i, name := range names {
-			list[i] = v1alpha1.DeviceID("nvidia-" + name)
-		}
-		return list
+// unnamed are slots whose numbers are still to come.
+func unnamed(devices ...v1alpha1.DeviceID) []v1alpha1.Slot {
+	slots := make([]v1alpha1.Slot, len(devices))
+	for i, device := range devices {
+		slots[i].Device = device
 	}
-	degrees := func(tensor, replicas int32) v1alpha1.Strategy {
-		return v1alpha1.Strategy{Tensor: tensor, Pipeline: 1, Data: 1, Expert: 1, Context: 1, Replicas: replicas}
+	return slots
+}
+
+func boundTo(pod corev1.Pod, devices string) corev1.Pod {
+	pod.Annotations = map[string]string{v1alpha1.AnnotationDevices: devices}
+	return pod
+}
+
+// A kubelet never forgets the name of a resource, so that the Node would grow with every new one.
+func TestAThousandPlansNameAsManySlotsAsThereAreDevices(t *testing.T) {
+	const devices, plans = 8, 1000
+	inventory := &v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
+	for i := range devices {
+		inventory.Status.Devices = append(inventory.Status.Devices, v1alpha1.Device{ID: v1alpha1.DeviceID(rune('a' + i))})
 	}
-	plan := &v1alpha1.ShardingPlan{
-		ObjectMeta: metav1.ObjectMeta{Name: "llm-1", UID: "one"},
-		Spec: v1alpha1.ShardingPlanSpec{
-			Engine: v1alpha1.EngineVLLM, Enforcement: v1alpha1.EnforcementSlot, Strategy: degrees(1, 2),
-			OtherShapes: []v1alpha1.PlanShape{{FirstReplica: 2, Strategy: degrees(2, 2)}},
-			Nodes: []v1alpha1.PlanRow{
-				{Node: "n1", Devices: devices("a")},
-				{Node: "n2", Replica: 1, Devices: devices("b")},
-				{Node: "n1", Replica: 2, Devices: devices("c", "d")},
-				{Node: "n2", Replica: 3, Devices: devices("e", "f")},
-			},
-		},
+	names := map[string]bool{}
+	for plan := range plans {
+		var planned []v1alpha1.Slot
+		for i := range devices {
+			if plan>>(i%7)&1 == i&1 {
+				planned = append(planned, unnamed(inventory.Status.Devices[i].ID)...)
+			}
+		}
+		inventory.Status.Slots = wanted(inventory, planned, nil)
+		here := map[string]bool{}
+		for _, slot := range inventory.Status.Slots {
+			names[slot.Resource], here[slot.Resource] = true, true
+		}
+		if len(here) != len(planned) {
+			t.Fatalf("plan %d: %d devices have the slots %v", plan, len(planned), inventory.Status.Slots)
+		}
 	}
-	const prefix = "rankwright.dev/slot-7692c3ad-"
-	for node, want := range map[string][]v1alpha1.Slot{
-		"n1": {{Device: "nvidia-a", Resource: prefix + "0"}, {Device: "nvidia-c", Resource: prefix + "2"}, {Device: "nvidia-d", Resource: prefix + "3"}},
-		"n2": {{Device: "nvidia-b", Resource: prefix + "1"}, {Device: "nvidia-e", Resource: prefix + "4"}, {Device: "nvidia-f", Resource: prefix + "5"}},
-	} {
-		got, err := ofPlan(plan, node)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", node, diff)
-		}
+	if len(names) != devices {
+		t.Errorf("%d plans named %d slots: %v", plans, len(names), names)
 	}
 }
 
@@ -113,23 +131,32 @@ func TestWanted(t *testing.T) {
 		pods         []corev1.Pod
 		want         []v1alpha1.Slot
 	}{
-		"nothing":                                 {want: []v1alpha1.Slot{}},
-		"what is planned, in order":               {planned: []v1alpha1.Slot{slot("b", "x-1"), slot("a", "x-0")}, want: []v1alpha1.Slot{slot("a", "x-0"), slot("b", "x-1")}},
-		"what is no longer planned goes":          {has: []v1alpha1.Slot{slot("a", "x-0")}, want: []v1alpha1.Slot{}},
-		"what a pod holds stays":                  {has: []v1alpha1.Slot{slot("a", "x-0"), slot("b", "x-1")}, allocations: []v1alpha1.Allocation{given("a", "rankwright.dev/slot-x-0")}, want: []v1alpha1.Slot{slot("a", "x-0")}},
-		"what a pod holds through another goes":   {has: []v1alpha1.Slot{slot("a", "x-0")}, allocations: []v1alpha1.Allocation{given("a", "rankwright.dev/nvidia-gpu")}, want: []v1alpha1.Slot{}},
-		"a pod that the kubelet does not tell of": {has: []v1alpha1.Slot{slot("a", "x-0")}, pods: []corev1.Pod{asking("n", "x-0", corev1.PodPending)}, want: []v1alpha1.Slot{slot("a", "x-0")}},
-		"a pod of another slot":                   {has: []v1alpha1.Slot{slot("a", "x-0")}, pods: []corev1.Pod{asking("n", "x-1", corev1.PodRunning)}, want: []v1alpha1.Slot{}},
-		"a pod of another node":                   {has: []v1alpha1.Slot{slot("a", "x-0")}, pods: []corev1.Pod{asking("m", "x-0", corev1.PodRunning)}, want: []v1alpha1.Slot{}},
-		"a pod that ended":                        {has: []v1alpha1.Slot{slot("a", "x-0")}, pods: []corev1.Pod{asking("n", "x-0", corev1.PodSucceeded)}, want: []v1alpha1.Slot{}},
-		"a pod of the plan before":                {has: []v1alpha1.Slot{slot("a", "x-0")}, planned: []v1alpha1.Slot{slot("a", "y-0")}, pods: []corev1.Pod{asking("n", "x-0", corev1.PodRunning)}, want: []v1alpha1.Slot{slot("a", "x-0")}},
-		"no pod of the plan before":               {has: []v1alpha1.Slot{slot("a", "x-0")}, planned: []v1alpha1.Slot{slot("a", "y-0")}, want: []v1alpha1.Slot{slot("a", "y-0")}},
+		"nothing":                                           {want: []v1alpha1.Slot{}},
+		"what is planned, in order":                         {planned: []v1alpha1.Slot{slot("b", "x-1"), slot("a", "x-0")}, want: []v1alpha1.Slot{slot("a", "x-0"), slot("b", "x-1")}},
+		"what is no longer planned goes":                    {has: []v1alpha1.Slot{slot("a", "x-0")}, want: []v1alpha1.Slot{}},
+		"what a pod holds stays":                            {has: []v1alpha1.Slot{slot("a", "x-0"), slot("b", "x-1")}, allocations: []v1alpha1.Allocation{given("a", "rankwright.dev/slot-x-0")}, want: []v1alpha1.Slot{slot("a", "x-0")}},
+		"what a pod holds through another goes":             {has: []v1alpha1.Slot{slot("a", "x-0")}, allocations: []v1alpha1.Allocation{given("a", "rankwright.dev/nvidia-gpu")}, want: []v1alpha1.Slot{}},
+		"a pod that the kubelet does not tell of":           {has: []v1alpha1.Slot{slot("a", "x-0")}, pods: []corev1.Pod{asking("n", "x-0", corev1.PodPending)}, want: []v1alpha1.Slot{slot("a", "x-0")}},
+		"a pod of another slot":                             {has: []v1alpha1.Slot{slot("a", "x-0")}, pods: []corev1.Pod{asking("n", "x-1", corev1.PodRunning)}, want: []v1alpha1.Slot{}},
+		"a pod of another node":                             {has: []v1alpha1.Slot{slot("a", "x-0")}, pods: []corev1.Pod{asking("m", "x-0", corev1.PodRunning)}, want: []v1alpha1.Slot{}},
+		"a pod that ended":                                  {has: []v1alpha1.Slot{slot("a", "x-0")}, pods: []corev1.Pod{asking("n", "x-0", corev1.PodSucceeded)}, want: []v1alpha1.Slot{}},
+		"a pod of the plan before":                          {has: []v1alpha1.Slot{slot("a", "x-0")}, planned: []v1alpha1.Slot{slot("a", "y-0")}, pods: []corev1.Pod{asking("n", "x-0", corev1.PodRunning)}, want: []v1alpha1.Slot{slot("a", "x-0")}},
+		"device k has slot k":                               {planned: unnamed("d", "b"), want: []v1alpha1.Slot{slot("b", "1"), slot("d", "3")}},
+		"a device keeps its number":                         {has: []v1alpha1.Slot{slot("b", "0")}, planned: unnamed("b"), want: []v1alpha1.Slot{slot("b", "0")}},
+		"but no key of a claim":                             {has: []v1alpha1.Slot{slot("b", "x-0-0")}, planned: unnamed("b"), want: []v1alpha1.Slot{slot("b", "1")}},
+		"a number that is taken":                            {has: []v1alpha1.Slot{slot("a", "1")}, planned: unnamed("a", "b"), want: []v1alpha1.Slot{slot("a", "1"), slot("b", "0")}},
+		"a number that a live pod asks for":                 {planned: unnamed("b"), pods: []corev1.Pod{asking("n", "1", corev1.PodRunning)}, want: []v1alpha1.Slot{slot("b", "0")}},
+		"a number that a live pod asks for on another node": {planned: unnamed("b"), pods: []corev1.Pod{asking("m", "1", corev1.PodRunning)}, want: []v1alpha1.Slot{slot("b", "1")}},
+		"the number by which the device's own pod asks":     {planned: unnamed("b"), pods: []corev1.Pod{boundTo(asking("n", "1", corev1.PodRunning), "a,b")}, want: []v1alpha1.Slot{slot("b", "1")}},
+		"the number that the kubelet reports":               {planned: unnamed("b"), allocations: []v1alpha1.Allocation{given("b", "rankwright.dev/slot-7")}, want: []v1alpha1.Slot{slot("b", "7")}},
+		"a device that is not listed":                       {planned: unnamed("z"), want: []v1alpha1.Slot{slot("z", "4")}},
+		"no pod of the plan before":                         {has: []v1alpha1.Slot{slot("a", "x-0")}, planned: []v1alpha1.Slot{slot("a", "y-0")}, want: []v1alpha1.Slot{slot("a", "y-0")}},
 	} {
 		t.Run(what, func(t *testing.T) {
+			listed := []v1alpha1.Device{{ID: "c"}, {ID: "a"}, {ID: "b"}, {ID: "d"}}
 			inventory := &v1alpha1.AcceleratorInventory{
 				ObjectMeta: metav1.ObjectMeta{Name: "n"},
-				Spec:       v1alpha1.AcceleratorInventorySpec{Slots: c.has},
-				Status:     v1alpha1.AcceleratorInventoryStatus{Allocations: c.allocations},
+				Status:     v1alpha1.AcceleratorInventoryStatus{Slots: c.has, Devices: listed, Allocations: c.allocations},
 			}
 			if diff := cmp.Diff(c.want, wanted(inventory, c.planned, c.pods), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)

@@ -80,7 +80,7 @@ func (x *Index) Confirm(ctx context.Context, s *fleet.Snapshot, names []string) 
 	reads.SetLimit(maxConfirming)
 	for i, name := range names {
 		reads.Go(func() error {
-			now, err := x.look(ctx, name, silent[name])
+			now, err := look(ctx, x.Reader, name, silent[name])
 			current[i] = err == nil && s.Host(name).Same(now)
 			return err
 		})
@@ -91,17 +91,30 @@ func (x *Index) Confirm(ctx context.Context, s *fleet.Snapshot, names []string) 
 	return !slices.Contains(current, false), nil
 }
 
-// look reads a host from the API server.
-func (x *Index) look(ctx context.Context, name string, silent bool) (*fleet.Host, error) {
+// Hosts returns what the cache has of some nodes.
+func (x *Index) Hosts(ctx context.Context, names []string) (map[string]*fleet.Host, error) {
+	silent, hosts := x.silent(), make(map[string]*fleet.Host, len(names))
+	for _, name := range names {
+		host, err := look(ctx, x.Cache, name, silent[name])
+		if err != nil {
+			return nil, err
+		}
+		hosts[name] = host
+	}
+	return hosts, nil
+}
+
+// look reads what is known of a node.
+func look(ctx context.Context, reader client.Reader, name string, silent bool) (*fleet.Host, error) {
 	node, inventory := &corev1.Node{}, &v1alpha1.AcceleratorInventory{}
-	there, err := objects.Read(ctx, x.Reader, client.ObjectKey{Name: name}, node)
+	there, err := objects.Read(ctx, reader, client.ObjectKey{Name: name}, node)
 	if err != nil {
 		return nil, err
 	}
 	if !there {
 		node = nil
 	}
-	if there, err = objects.Read(ctx, x.Reader, client.ObjectKey{Name: name}, inventory); err != nil {
+	if there, err = objects.Read(ctx, reader, client.ObjectKey{Name: name}, inventory); err != nil {
 		return nil, err
 	}
 	if !there {

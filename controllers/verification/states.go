@@ -15,7 +15,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/mesh/verification"
 )
 
-// statesOf returns what is known of each pod of a mesh, and when the first pod started.
+// statesOf returns what is known of each pod of a mesh, and when the first pod started that was bound by the mesh's plan.
 func statesOf(mesh *v1alpha1.DeviceMesh, seats []launch.Pod, pods []corev1.Pod) ([]verification.State, time.Time) {
 	// Of several pods with the same index the youngest counts, since it replaced the others.
 	slices.SortFunc(pods, func(a, b corev1.Pod) int {
@@ -28,7 +28,11 @@ func statesOf(mesh *v1alpha1.DeviceMesh, seats []launch.Pod, pods []corev1.Pod) 
 		if index := p.Labels[binding.LabelIndex]; byIndex[index] == nil {
 			byIndex[index] = p
 		}
-		if started := p.Status.StartTime; started != nil && (began.IsZero() || started.Time.Before(began)) {
+		started := p.Status.StartTime
+		if by := p.Annotations[binding.AnnotationBoundBy]; started == nil || by != "" && by != mesh.Spec.Plan {
+			continue
+		}
+		if began.IsZero() || started.Time.Before(began) {
 			began = started.Time
 		}
 	}
@@ -68,7 +72,8 @@ func stateOf(mesh *v1alpha1.DeviceMesh, seat *launch.Pod, pod *corev1.Pod) verif
 		s.Invalid = fmt.Sprintf("container %s ended with exit code %d (%s) and said nothing", verification.Container, ended.ExitCode, ended.Reason)
 	case err != nil:
 		s.Invalid = err.Error()
-	case report.Plan != mesh.Spec.Plan || report.Copy != s.Copy || report.Pod != s.End.Index:
+	// A pod that kept its place through later plans verified it under the plan by which it was bound.
+	case report.Plan != mesh.Spec.Plan && report.Plan != pod.Annotations[binding.AnnotationBoundBy] || report.Copy != s.Copy || report.Pod != s.End.Index:
 		s.Invalid = fmt.Sprintf("report is that of pod %d in copy %d: a pod speaks for itself alone, and of plan %s", report.Pod, report.Copy, mesh.Spec.Plan)
 	default:
 		s.Report = report

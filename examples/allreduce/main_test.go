@@ -96,7 +96,7 @@ func TestBadPlaces(t *testing.T) {
 		"no ranks":        {sixRanks, "RANKWRIGHT_RANKS=", `"" is no rank`},
 		"another plan":    {sixRanks, "RANKWRIGHT_PLAN=llm-2", "is of plan llm-1 and this pod of llm-2"},
 		"another mesh":    {sixRanks, "RANKWRIGHT_RANKS=6", "has 6 ranks, and this pod rank 6"},
-		"no file":         {"", "", "rankwright.dev/launcher: groups"},
+		"no file":         {"", "", "set spec.launch.launcher of the placement to groups"},
 		"a spoilt file":   {"{", "", "groups: unexpected EOF"},
 		"a port too high": {sixRanks, "", "would need port 65536"},
 	} {

@@ -36,7 +36,7 @@ func readPlace(getenv func(string) string) (*place, error) {
 	name := filepath.Join(getenv(launch.VariableFolder), launch.GroupsFile(p.copied))
 	text, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%w: annotate the placement with %s: groups", err, launch.AnnotationLauncher)
+		return nil, fmt.Errorf("%w: set spec.launch.launcher of the placement to groups", err)
 	}
 	if err != nil {
 		return nil, err

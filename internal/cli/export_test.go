@@ -46,7 +46,7 @@ func TestExport(t *testing.T) {
 	if diff := cmp.Diff(*want, clitest.Object[launch.Environment](t, export("--for", "torchrun", "-o", "json", "--pod", "1"))); diff != "" {
 		t.Errorf("pod 1 (-want +got):\n%s", diff)
 	}
-	if got := strings.Count(export("--pod-devices", "4"), "==> pod-"); got != 4 {
+	if got := strings.Count(export("--devices-per-pod", "4"), "==> pod-"); got != 4 {
 		t.Errorf("%d pods of 4 devices, want 4", got)
 	}
 }
@@ -67,17 +67,15 @@ func TestExportIntoAFolder(t *testing.T) {
 	}
 }
 
-// Without a flag the annotations of the placement count.
+// Without a flag spec.launch of the placement counts.
 func TestExportFollowsThePlacement(t *testing.T) {
 	plan := twoHosts(t) + `---
 apiVersion: rankwright.dev/v1alpha1
 kind: ModelPlacement
 metadata:
   name: large
-  annotations:
-    rankwright.dev/pod-hosts: here-{pod}
-    rankwright.dev/pod-devices: "4"
-    rankwright.dev/launcher: ray
+spec:
+  launch: {hosts: "here-{pod}", devicesPerPod: 4, launcher: ray}
 `
 	out := ok(t, plan, "export", "mesh/large", "-f", "-")
 	if !strings.Contains(out, "RAY_ADDRESS='here-0:6379'") || strings.Count(out, "==> pod-") != 4 {
@@ -110,7 +108,7 @@ func TestExportThatCannotBe(t *testing.T) {
 		"twice":              {plan + "---\n" + plan, base, term.ExitFailure, "more than once"},
 		"launcher":           {plan, append(base, "--for", "slurm", "--hosts", "a-{pod}"), term.ExitFailure, `launcher "slurm" is unknown`},
 		"hosts":              {plan, append(base, "--hosts", "{rank}"), term.ExitFailure, "{rank} is unknown"},
-		"size of pods":       {plan, append(base, "--pod-devices", "none"), term.ExitFailure, `"none" is no number of devices`},
+		"size of pods":       {plan, append(base, "--devices-per-pod", "0"), term.ExitUsage, "--devices-per-pod 0: give at least 1"},
 		"which pod":          {plan, append(base, "-o", "env", "--hosts", "a-{pod}"), term.ExitUsage, "choose one with --pod or a rank with --rank"},
 		"no such rank":       {plan, append(base, "-o", "env", "--hosts", "a-{pod}", "--rank", "16"), term.ExitFailure, "copy 0 has ranks 0 to 15"},
 		"a launcher of TPUs": {plan, append(base, "--for", "tpu", "--hosts", "a-{pod}"), term.ExitFailure, "devices are of nvidia, not TPUs"},

@@ -125,6 +125,21 @@ func TestSimulatePlacesOneAfterTheOther(t *testing.T) {
 	}
 }
 
+// TestSimulateChoosesTheCopies: without --replicas, --total-sequences is answered with as many copies as it takes; with it, they share the load.
+func TestSimulateChoosesTheCopies(t *testing.T) {
+	command := []string{"--shape", "h100x8=4", "--model", "Llama-3.3-70B", "--quantization", "BF16", "--max-model-len", "4096", "--total-sequences", "1000"}
+	for _, test := range []struct {
+		more    []string
+		devices int32
+		copies  string
+	}{{nil, 24, " x3"}, {[]string{"--replicas", "4"}, 32, " x4"}} {
+		report := simulated(t, "", append(slices.Clone(command), test.more...)...)
+		if got := report.Placements[0]; got.Devices != test.devices || !strings.Contains(got.Strategy, test.copies) {
+			t.Errorf("%v: %s on %d devices, want%s on %d", test.more, got.Strategy, got.Devices, test.copies, test.devices)
+		}
+	}
+}
+
 // TestWhatIf counts how often a group of 8 fits.
 func TestWhatIf(t *testing.T) {
 	base := []string{"--shape", "h100x8=3", "--shape", "l40sx4=5", "--placement", "-", "--until-full"}
@@ -233,6 +248,9 @@ func TestSimulateRefuses(t *testing.T) {
 		"replicas of nothing": {append(h100, "--replicas", "2"), "--replicas is of --model"},
 		"no copies":           {append(h100, "--model", "Llama-3.1-8B", "--replicas", "0"), "--replicas 0: give at least 1"},
 		"no context":          {append(h100, "--model", "Llama-3.1-8B", "--max-model-len", "-5"), "--max-model-len -5: give at least 1"},
+		"two loads":           {append(h100, "--model", "Llama-3.1-8B", "--max-sequences", "4", "--total-sequences", "9"), "--total-sequences 9: give at least 1, and no --max-sequences"},
+		"no load":             {append(h100, "--model", "Llama-3.1-8B", "--total-sequences", "0"), "--total-sequences 0: give at least 1"},
+		"load of nothing":     {append(h100, "--total-sequences", "9"), "--total-sequences is of --model"},
 		"no sequences":        {append(h100, "--model", "Llama-3.1-8B", "--max-sequences", "0"), "--max-sequences 0: give at least 1"},
 		"unknown model":       {append(h100, "--model", "Llama-9"), `model "Llama-9"`},
 		"missing file":        {append(h100, "--placement", "nowhere.yaml"), "nowhere.yaml"},

@@ -33,6 +33,7 @@ var rooms = []room{
 	{folder: "internal/version"},
 	{folder: "internal/await", world: []string{"time"}},
 	{folder: "internal/measure"},
+	{folder: "internal/access", world: []string{"k8s.io/client-go", "net", "time"}},
 	{folder: "internal/repository", world: []string{"os"}},
 	{folder: "internal/facts", imports: []string{"internal/repository"}, world: []string{"os"}},
 	{folder: "internal/installation", imports: []string{api}, world: []string{"sigs.k8s.io/controller-runtime", "time"}},
@@ -78,7 +79,7 @@ var rooms = []room{
 	},
 	{
 		folder:  "pkg/estimate",
-		imports: []string{api, words, "pkg/accelerator", "pkg/cost", "pkg/engine", "pkg/memory", "pkg/model", "pkg/price", "pkg/shape"},
+		imports: []string{api, words, "pkg/accelerator", "pkg/cost", "pkg/engine", "pkg/fleet", "pkg/memory", "pkg/model", "pkg/price", "pkg/shape"},
 	},
 	{folder: "pkg/plan/pipeline"},
 	{folder: "pkg/plan/place", imports: []string{api, "pkg/cost", "pkg/engine", "pkg/plan/pipeline", "pkg/shape"}},
@@ -91,9 +92,9 @@ var rooms = []room{
 	{folder: "pkg/plan/synthetic", imports: []string{api, "pkg/accelerator", "pkg/fleet", "pkg/inventory"}, world: []string{"math/rand"}},
 
 	// The shell: it reads, asks the rooms above and applies. An agent knows neither models nor plans, an operator no host.
-	{folder: "pkg/nodeagent", imports: []string{api, words, "internal/await", "internal/measure", "internal/nvml/report", "pkg/detect", "pkg/inventory", "pkg/survey"}, world: worldly},
+	{folder: "pkg/nodeagent", imports: []string{api, words, "internal/access", "internal/await", "internal/measure", "internal/nvml/report", "pkg/detect", "pkg/inventory", "pkg/survey"}, world: worldly},
 	{folder: "controllers", imports: []string{
-		api, words, "pkg/binding", "pkg/engine", "pkg/fleet", "pkg/launch", "pkg/mesh", "pkg/mesh/verification", "pkg/model", "pkg/plan", "pkg/shape",
+		api, words, "internal/access", "pkg/binding", "pkg/engine", "pkg/fleet", "pkg/launch", "pkg/mesh", "pkg/mesh/verification", "pkg/model", "pkg/plan", "pkg/shape",
 	}, world: worldly},
 	{folder: "internal/cli", imports: []string{
 		api, words, "internal/version", "pkg/accelerator", "pkg/cost", "pkg/detect", "pkg/engine", "pkg/estimate", "pkg/fleet", "pkg/inventory",

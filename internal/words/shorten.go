@@ -21,6 +21,29 @@ func Shorten(text string, most int) string {
 	return Cut(text, most-len(mark)) + mark
 }
 
+// MaxNote is how many bytes the API server takes of an event's note (NoteLengthLimit in k8s.io/kubernetes, pkg/apis/core/validation).
+const MaxNote = 1024
+
+// Note returns a text as an event can have it: as it is, or its beginning in whole words and ….
+func Note(text string) string {
+	if len(text) <= MaxNote {
+		return text
+	}
+	text = Cut(text, MaxNote-len(mark))
+	if space := strings.LastIndexByte(text, ' '); space > 0 {
+		text = text[:space]
+	}
+	return text + mark
+}
+
+// FirstSentence returns a text up to its first full stop that a space follows.
+func FirstSentence(text string) string {
+	if first, _, more := strings.Cut(text, ". "); more {
+		return first + "."
+	}
+	return text
+}
+
 // JoinSummaries joins the summaries of shapes (`TP2 x2 + TP4 x2`). Where they are longer than most bytes, it ends with
 // the number of those left out (`TP2 x2 + 3 more`).
 func JoinSummaries(shapes []string, most int) string {

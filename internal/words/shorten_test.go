@@ -48,6 +48,16 @@ func TestShortenedTextsFitAndBeginAlike(t *testing.T) {
 	})
 }
 
+func TestFirstSentence(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "No mesh.": "No mesh.", "Llama-3.1-8B does not fit. One copy needs 3.2 GiB.": "Llama-3.1-8B does not fit.",
+	} {
+		if got := FirstSentence(text); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestJoinSummaries(t *testing.T) {
 	three := []string{"TP2 x2", "TP4 x2", "TP8 PP2"}
 	for limit, want := range map[int]string{
@@ -59,5 +69,20 @@ func TestJoinSummaries(t *testing.T) {
 	}
 	if got := JoinSummaries(three[:1], 64); got != "TP2 x2" {
 		t.Errorf("one shape: %q", got)
+	}
+}
+
+func TestNotesFitAndEndWithAWord(t *testing.T) {
+	word := strings.Repeat("w", 99) + " "
+	for name, c := range map[string]struct{ text, want string }{
+		"short":             {"a rank is lost", "a rank is lost"},
+		"as long as can be": {strings.Repeat("n", MaxNote), strings.Repeat("n", MaxNote)},
+		"words":             {strings.Repeat(word, 11), strings.TrimSuffix(strings.Repeat(word, 10), " ") + mark},
+		"no word ends":      {strings.Repeat("n", MaxNote+1), strings.Repeat("n", MaxNote-len(mark)) + mark},
+		"within a rune":     {strings.Repeat("ä", MaxNote), strings.Repeat("ä", (MaxNote-len(mark))/2) + mark},
+	} {
+		if got := Note(c.text); got != c.want || len(got) > MaxNote || !utf8.ValidString(got) {
+			t.Errorf("%s: %d bytes, ending in %q", name, len(got), got[max(0, len(got)-12):])
+		}
 	}
 }

@@ -2,13 +2,13 @@ package binding
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/launch"
 )
 
 // Admit changes a pod that is being created into one that waits for its place: with the scheduling gate, its index, its
@@ -21,7 +21,7 @@ func Admit(pod *corev1.Pod, offer *Offer) ([]string, error) {
 	if err := admissible(pod, offer); err != nil {
 		return nil, err
 	}
-	container, err := containerOf(pod)
+	container, err := containerOf(pod, offer.Placement.Spec.Launch)
 	if err != nil {
 		return nil, err
 	}
@@ -43,13 +43,26 @@ func Admit(pod *corev1.Pod, offer *Offer) ([]string, error) {
 		return nil, err
 	}
 	warnings = append(warnings, more...)
-	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, launch.AnnotationPodDevices, launch.PodDevicesText(devices))
-	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, AnnotationContainer, pod.Spec.Containers[container].Name)
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, AnnotationDevicesPerPod, devicesPerPod(devices))
 	if !Gated(pod) {
 		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: gate})
 	}
 	equip(pod)
+	tolerate(pod, offer.Placement.Spec.Devices)
 	return warnings, nil
+}
+
+// tolerate gives a pod the placement's tolerations that it does not have.
+func tolerate(pod *corev1.Pod, devices *v1alpha1.DeviceRequirements) {
+	if devices == nil {
+		return
+	}
+	for _, t := range devices.Tolerations {
+		toleration := corev1.Toleration{Key: t.Key, Operator: corev1.TolerationOperator(t.Operator), Value: string(t.Value), Effect: corev1.TaintEffect(t.Effect)}
+		if !slices.ContainsFunc(pod.Spec.Tolerations, func(has corev1.Toleration) bool { return has.MatchToleration(&toleration) }) {
+			pod.Spec.Tolerations = append(pod.Spec.Tolerations, toleration)
+		}
+	}
 }
 
 // admissible refuses pods that cannot be bound whatever the mesh is.
@@ -65,7 +78,7 @@ func admissible(pod *corev1.Pod, offer *Offer) error {
 	case len(pod.Spec.Containers) == 0:
 		return refuse(ReasonContainerUnknown, "the pod has no container")
 	default:
-		return nil
+		return ofWorkload(pod, offer.Placement)
 	}
 }
 

@@ -27,12 +27,37 @@ func offerOf(enforcement v1alpha1.Enforcement) *binding.Offer {
 		Plan:      &v1alpha1.ShardingPlan{ObjectMeta: metav1.ObjectMeta{Name: "llm-1"}, Spec: v1alpha1.ShardingPlanSpec{Enforcement: enforcement}},
 		Mesh:      &v1alpha1.DeviceMesh{Spec: *meshOf(rows(0, two, "a", "b"), rows(1, two, "a", "b"))},
 		Resource:  func(string, v1alpha1.DeviceID) string { return gpu },
+		Slot:      slotOf,
 	}
 }
 
+// slotOf numbers the devices of a node: two of the first copy, then two of the second.
+func slotOf(_ string, device v1alpha1.DeviceID) string {
+	var replica, number int
+	if _, err := fmt.Sscanf(string(device)[1:], "-%d-%d", &replica, &number); err != nil {
+		return ""
+	}
+	return fmt.Sprint(v1alpha1.SlotPrefix, 2*replica+number)
+}
+
+const defaultContainer = "kubectl.kubernetes.io/default-container"
+
+// launching is the offer of a placement whose devices a container of the name gets.
+func launching(offer *binding.Offer, container string) *binding.Offer {
+	offer.Placement.Spec.Launch = &v1alpha1.Launch{Container: container}
+	return offer
+}
+
 // ofSize is the offer of a placement for pods of so many devices.
-func ofSize(offer *binding.Offer, devices string) *binding.Offer {
-	offer.Placement.Annotations = map[string]string{launch.AnnotationPodDevices: devices}
+func ofSize(offer *binding.Offer, devices int32) *binding.Offer {
+	offer.Placement.Spec.Launch = &v1alpha1.Launch{DevicesPerPod: &devices}
+	return offer
+}
+
+// unslotted is an offer whose devices have no slots yet.
+func unslotted() *binding.Offer {
+	offer := offerOf(v1alpha1.EnforcementSlot)
+	offer.Slot = func(string, v1alpha1.DeviceID) string { return "" }
 	return offer
 }
 
@@ -60,8 +85,71 @@ func limitsOf(pod *corev1.Pod) map[string]int64 {
 	return limits
 }
 
+// Pods of the workload that the placement names are its pods, and no others: a Job's of the name of a StatefulSet, or of a JobSet.
+func TestAdmitTakesPodsOfTheWorkload(t *testing.T) {
+	pods := map[string]func() *corev1.Pod{
+		"StatefulSet": func() *corev1.Pod {
+			pod := podOf("llm-0", "StatefulSet", map[string]string{"apps.kubernetes.io/pod-index": "0"})
+			pod.OwnerReferences[0].APIVersion = "apps/v1"
+			return pod
+		},
+		"Job": func() *corev1.Pod {
+			pod := jobPod(0)
+			pod.OwnerReferences[0].APIVersion = "batch/v1"
+			return pod
+		},
+		"LeaderWorkerSet": func() *corev1.Pod {
+			pod := annotated(podOf("llm-0", "StatefulSet", map[string]string{lws + "name": "llm"}), lws+"size", "2")
+			pod.OwnerReferences[0].APIVersion = "apps/v1"
+			return pod
+		},
+		"author": func() *corev1.Pod { return podOf("llm", "", map[string]string{binding.LabelIndex: "0"}) },
+	}
+	refs := map[string]v1alpha1.WorkloadReference{
+		"StatefulSet":     {APIVersion: "apps/v1", Kind: "StatefulSet", Name: "llm"},
+		"Job":             {APIVersion: "batch/v1", Kind: "Job", Name: "llm"},
+		"LeaderWorkerSet": {APIVersion: "leaderworkerset.x-k8s.io/v1", Kind: "LeaderWorkerSet", Name: "llm"},
+		"another name":    {APIVersion: "batch/v1", Kind: "Job", Name: "llm-2"},
+		"another group":   {APIVersion: "batch.volcano.sh/v1", Kind: "Job", Name: "llm"},
+	}
+	for by, pod := range pods {
+		for of, ref := range refs {
+			offer := offerOf(v1alpha1.EnforcementAdvisory)
+			offer.Placement.Spec.WorkloadRef = &ref
+			_, err := binding.Admit(pod(), offer)
+			want := binding.ReasonWorkloadDiffers
+			if by == of {
+				want = ""
+			}
+			if got := reasonOf(t, err); got != want {
+				t.Errorf("a pod by %s under workloadRef %v is refused with %q, want %q", by, ref, got, want)
+			}
+		}
+	}
+}
+
+// Pods get the placement's tolerations that they have not themselves, once.
+func TestAdmitGivesTolerations(t *testing.T) {
+	reserved := corev1.Toleration{Key: "example.com/reserved", Operator: corev1.TolerationOpEqual, Value: "llm", Effect: corev1.TaintEffectNoSchedule}
+	own := corev1.Toleration{Key: "example.com/gpus", Operator: corev1.TolerationOpExists}
+	offer := offerOf(v1alpha1.EnforcementAdvisory)
+	offer.Placement.Spec.Devices = &v1alpha1.DeviceRequirements{Tolerations: []v1alpha1.Toleration{
+		{Key: own.Key, Operator: string(own.Operator)}, {Key: reserved.Key, Operator: string(reserved.Operator), Value: "llm", Effect: string(reserved.Effect)},
+	}}
+	pod := jobPod(0)
+	pod.Spec.Tolerations = []corev1.Toleration{own}
+	for range 2 {
+		if _, err := binding.Admit(pod, offer); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]corev1.Toleration{own, reserved}, pod.Spec.Tolerations); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 func TestAdmitGivesDevices(t *testing.T) {
-	slot := "rankwright.dev/slot-12345678-"
+	slot := v1alpha1.SlotPrefix
 	tests := []struct {
 		name   string
 		offer  *binding.Offer
@@ -71,9 +159,9 @@ func TestAdmitGivesDevices(t *testing.T) {
 	}{
 		{"all devices of the copy on the node", offerOf(v1alpha1.EnforcementAdvisory), jobPod(3), map[string]int64{gpu: 2}, "3"},
 		{"that the pod asks for", offerOf(v1alpha1.EnforcementAdvisory), asking(jobPod(3), gpu, 2), map[string]int64{gpu: 2}, "3"},
-		{"as many as the placement says", ofSize(offerOf(v1alpha1.EnforcementAdvisory), "1"), jobPod(7), map[string]int64{gpu: 1}, "7"},
-		{"slots of the second copy", offerOf(v1alpha1.EnforcementSlot), jobPod(3), map[string]int64{slot + "6": 1, slot + "7": 1}, "3"},
-		{"one slot", ofSize(offerOf(v1alpha1.EnforcementSlot), "1"), jobPod(5), map[string]int64{slot + "5": 1}, "5"},
+		{"as many as the placement says", ofSize(offerOf(v1alpha1.EnforcementAdvisory), 1), jobPod(7), map[string]int64{gpu: 1}, "7"},
+		{"slots of the second copy", offerOf(v1alpha1.EnforcementSlot), jobPod(3), map[string]int64{slot + "2": 1, slot + "3": 1}, "3"},
+		{"one slot", ofSize(offerOf(v1alpha1.EnforcementSlot), 1), jobPod(5), map[string]int64{slot + "3": 1}, "5"},
 		{"before there is a mesh", withoutMesh(v1alpha1.EnforcementAdvisory), asking(jobPod(3), gpu, 2), map[string]int64{gpu: 2}, "3"},
 	}
 	for _, test := range tests {
@@ -148,12 +236,13 @@ func TestAdmitRefuses(t *testing.T) {
 		{"no workload that numbers", advisory, podOf("", "ReplicaSet", nil), binding.ReasonWorkloadUnknown},
 		{"index out of range", advisory, jobPod(4), binding.ReasonIndexOutOfRange},
 		{"an index in the template", advisory, labelled, binding.ReasonIndexDiffers},
-		{"a container that is not there", advisory, annotated(jobPod(0), binding.AnnotationContainer, "other"), binding.ReasonContainerUnknown},
-		{"devices that do not divide", ofSize(offerOf(v1alpha1.EnforcementAdvisory), "3"), jobPod(0), binding.ReasonDevicesDiffer},
-		{"no devices", ofSize(offerOf(v1alpha1.EnforcementAdvisory), "0"), jobPod(0), binding.ReasonDevicesDiffer},
-		{"other devices than the placement is for", advisory, annotated(jobPod(0), launch.AnnotationPodDevices, "1"), binding.ReasonDevicesDiffer},
+		{"a default container that is not there", advisory, annotated(jobPod(0), defaultContainer, "other"), binding.ReasonContainerUnknown},
+		{"a container of the placement that is not there", launching(offerOf(v1alpha1.EnforcementAdvisory), "other"), jobPod(0), binding.ReasonContainerUnknown},
+		{"devices that do not divide", ofSize(offerOf(v1alpha1.EnforcementAdvisory), 3), jobPod(0), binding.ReasonDevicesDiffer},
+		{"other devices than the placement is for", advisory, annotated(jobPod(0), binding.AnnotationDevicesPerPod, "1"), binding.ReasonDevicesDiffer},
 		{"limits that differ", advisory, asking(jobPod(0), gpu, 1), binding.ReasonDevicesDiffer},
-		{"a slot of another plan", offerOf(v1alpha1.EnforcementSlot), asking(jobPod(0), "rankwright.dev/slot-00000000-0", 1), binding.ReasonDevicesDiffer},
+		{"a slot of another place", offerOf(v1alpha1.EnforcementSlot), asking(jobPod(0), "rankwright.dev/slot-2", 1), binding.ReasonDevicesDiffer},
+		{"slots that are not written yet", unslotted(), jobPod(0), binding.ReasonSlotMissing},
 		{"an enforcement without pods", offerOf(v1alpha1.EnforcementExclusive), jobPod(0), binding.ReasonEnforcementUnknown},
 		{"no mesh, whose claim has to stand in the pod", withoutMesh(v1alpha1.EnforcementClaim), asking(jobPod(0), "example.com/nic", 1), binding.ReasonMeshMissing},
 		{"a resource beside the claim", offerOf(v1alpha1.EnforcementClaim), asking(jobPod(0), gpu, 2), binding.ReasonDevicesDiffer},
@@ -222,7 +311,7 @@ func TestAdmitTwiceIsOnce(t *testing.T) {
 		}
 		offer := rapid.SampledFrom(offers).Draw(t, "offer")
 		if rapid.Bool().Draw(t, "pods of one device") {
-			ofSize(offer, "1")
+			ofSize(offer, 1)
 		}
 		once := drawPod(t)
 		if _, err := binding.Admit(once, offer); err != nil {

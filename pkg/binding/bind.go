@@ -27,16 +27,53 @@ func Bind(pod *corev1.Pod, offer *Offer) (*launch.Pod, error) {
 	}
 	metav1.SetMetaDataLabel(&pod.ObjectMeta, LabelIndex, strconv.Itoa(place.Index))
 	metav1.SetMetaDataLabel(&pod.ObjectMeta, v1alpha1.LabelPlan, offer.Plan.Name)
-	for key, value := range map[string]string{
-		AnnotationReplica:   strconv.Itoa(place.Copy),
-		AnnotationFirstRank: strconv.Itoa(place.Ranks[0]),
-		AnnotationRanks:     cpuset.New(place.Ranks...).String(), // as Linux lists CPUs: 0-3,8
-		AnnotationDevices:   devicesText(place.Devices),
-	} {
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, v1alpha1.LabelWorker, strconv.Itoa(place.Worker))
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, AnnotationBoundBy, offer.Plan.Name)
+	for key, value := range offer.marks(place) {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, key, value)
 	}
 	pod.Spec.SchedulingGates = slices.DeleteFunc(pod.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == gate })
 	return place, nil
+}
+
+// Carry takes a bound pod over into the plan in force where the pod has the same place there: the same placement, copy, ranks of a mesh
+// of the same shape, devices and node, and files that say the same. It says whether it did; a pod that it did not is as it was. The offer must be complete. The error is a
+// Refusal where the plan has no such place for the pod.
+func Carry(pod *corev1.Pod, offer *Offer) (bool, error) {
+	place, asked, err := offer.assign(pod)
+	if err == nil {
+		err = agree(pod, asked, false)
+	}
+	if err != nil {
+		return false, err
+	}
+	for key, value := range offer.marks(place) {
+		if pod.Annotations[key] != value {
+			return false, nil
+		}
+	}
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, v1alpha1.LabelPlan, offer.Plan.Name)
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, v1alpha1.LabelWorker, strconv.Itoa(place.Worker))
+	return true, nil
+}
+
+// marks are the annotations by which a pod of a place says what it was bound to. Nothing in them names the plan.
+func (o *Offer) marks(place *launch.Pod) map[string]string {
+	files := ""
+	if o.Files != nil {
+		files = o.Files(place.Index)
+	}
+	shape, _ := o.Mesh.Spec.ShapeOf(int32(place.Copy))
+	return map[string]string{
+		v1alpha1.AnnotationPlacementUID: string(o.Placement.UID),
+		AnnotationReplica:               strconv.Itoa(place.Copy),
+		AnnotationFirstRank:             strconv.Itoa(place.Ranks[0]),
+		AnnotationRanks:                 cpuset.New(place.Ranks...).String(), // as Linux lists CPUs: 0-3,8
+		v1alpha1.AnnotationDevices:      DevicesText(place.Devices),
+		AnnotationShape:                 v1alpha1.ShapeText(shape.Dimensions),
+		AnnotationNode:                  place.Node,
+		AnnotationFiles:                 files,
+	}
 }
 
 // confine adds the node to what the pod requires of nodes. Of a gated pod only this may change: terms, of which one has to

@@ -65,7 +65,7 @@ func TestBindOnlyLosesTheGateAndGainsANode(t *testing.T) {
 				t.Errorf("more of the spec changed (-before +after):\n%s", diff)
 			}
 			want := map[string]string{
-				binding.AnnotationReplica: "1", binding.AnnotationFirstRank: "2", binding.AnnotationRanks: "2-3", binding.AnnotationDevices: "b-1-0,b-1-1",
+				binding.AnnotationReplica: "1", binding.AnnotationFirstRank: "2", binding.AnnotationRanks: "2-3", v1alpha1.AnnotationDevices: "b-1-0,b-1-1",
 			}
 			for key, value := range want {
 				if pod.Annotations[key] != value {

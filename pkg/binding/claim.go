@@ -1,27 +1,34 @@
 package binding
 
 import (
+	"fmt"
 	"slices"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
 // podClaim is what a pod calls the claim of its place.
 const podClaim = "rankwright"
 
-// ClaimName is the name of the ResourceClaim of a place. Plans do not change, so that a name stands for the same devices for
-// as long as there is a plan of it.
-func ClaimName(plan string, index int) string { return plan + "-" + strconv.Itoa(index) }
+// ClaimName is the name of the ResourceClaim of a place, by placement, copy, first rank and what the place has: a copy that keeps its
+// place in the next plan keeps its claims. One that moves gets claims of other names, since a kubelet takes a claim that was made anew
+// under its name for the old one, as long as it has not cleaned up after that.
+func ClaimName(placement v1alpha1.PlacementRef, place *launch.Pod) string {
+	const digits = 8
+	has := words.Digest(place.Node+" "+DevicesText(place.Devices), digits)
+	return fmt.Sprintf("%s-%s-%d-%d-%s", placement.Name, words.Digest(placement.UID, digits), place.Copy, place.Ranks[0], has)
+}
 
 // claimable refuses a place of more devices than one claim can have.
 func claimable(place *launch.Pod) error {
 	if most := resourcev1.DeviceRequestsMaxSize; len(place.Devices) > most {
-		return refuse(ReasonDevicesDiffer, "its place has %d devices, and a ResourceClaim can have %d: set %s at the placement to fewer",
-			len(place.Devices), most, launch.AnnotationPodDevices)
+		return refuse(ReasonDevicesDiffer, "its place has %d devices, and a ResourceClaim can have %d: set spec.launch.devicesPerPod of the placement to fewer",
+			len(place.Devices), most)
 	}
 	return nil
 }

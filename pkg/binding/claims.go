@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -20,36 +21,57 @@ type Claimable struct {
 	Attribute v1alpha1.ClaimAttribute
 }
 
-// Claims returns the ResourceClaims of a mesh's places, in order of index: a request for each rank, named after it, that
-// selects the rank's device and tolerates the taint that keeps it for this rank. It does not select the node, since the pod is
-// bound to one. devices is the number of devices of a pod, 0 for all that a copy has on a node. claimable says how to select a
-// device; the error is a Refusal that names a device for which it cannot.
-func Claims(plan string, mesh *v1alpha1.DeviceMesh, devices int, claimable func(node string, device v1alpha1.DeviceID) (Claimable, bool)) ([]resourcev1.ResourceClaim, error) {
+// Claims returns the ResourceClaims of a mesh's places, in order of index. devices is the number of devices of a pod, 0 for all that a
+// copy has on a node. claimable says how to select a device; the error is a Refusal that names a device for which it cannot.
+func Claims(mesh *v1alpha1.DeviceMesh, devices int, claimable func(node string, device v1alpha1.DeviceID) (Claimable, bool)) ([]resourcev1.ResourceClaim, error) {
 	places, err := placesOf(&mesh.Spec, devices)
 	if err != nil {
 		return nil, err
 	}
 	claims := make([]resourcev1.ResourceClaim, len(places))
 	for i := range places {
-		requests, err := requestsOf(&mesh.Spec, &places[i], claimable)
+		claim, err := Claim(mesh, &places[i], claimable)
 		if err != nil {
 			return nil, err
 		}
-		claims[i] = resourcev1.ResourceClaim{
-			ObjectMeta: metav1.ObjectMeta{Name: ClaimName(plan, i), Namespace: mesh.Namespace, Labels: map[string]string{
-				v1alpha1.LabelPlacement: mesh.Spec.Placement.Name, v1alpha1.LabelPlan: plan, LabelIndex: strconv.Itoa(i),
-			}},
-			Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: requests}},
-		}
+		claims[i] = *claim
 	}
 	return claims, nil
+}
+
+// Claim returns the ResourceClaim of a place: a request for each rank, named after it, that selects the rank's device and tolerates
+// the taint that keeps it for this rank. It does not select the node, since the pod is bound to one. The error is that of Claims.
+func Claim(mesh *v1alpha1.DeviceMesh, place *launch.Pod, claimable func(node string, device v1alpha1.DeviceID) (Claimable, bool)) (*resourcev1.ResourceClaim, error) {
+	requests, err := requestsOf(&mesh.Spec, place, claimable)
+	if err != nil {
+		return nil, err
+	}
+	return &resourcev1.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: ClaimName(mesh.Spec.Placement, place), Namespace: mesh.Namespace, Labels: map[string]string{v1alpha1.LabelPlacement: mesh.Spec.Placement.Name},
+		},
+		Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: requests}},
+	}, nil
+}
+
+// SameClaim says whether a claim that was read is as it was made. API servers before Kubernetes 1.36 drop tolerations.
+func SameClaim(found, made *resourcev1.ResourceClaimSpec) bool {
+	if len(found.Devices.Requests) != len(made.Devices.Requests) {
+		return false
+	}
+	made = made.DeepCopy()
+	for i := range made.Devices.Requests {
+		if exactly := found.Devices.Requests[i].Exactly; exactly != nil && len(exactly.Tolerations) == 0 {
+			made.Devices.Requests[i].Exactly.Tolerations = nil
+		}
+	}
+	return equality.Semantic.DeepEqual(found, made)
 }
 
 func requestsOf(mesh *v1alpha1.DeviceMeshSpec, place *launch.Pod, find func(string, v1alpha1.DeviceID) (Claimable, bool)) ([]resourcev1.DeviceRequest, error) {
 	if err := claimable(place); err != nil {
 		return nil, err
 	}
-	before := int(mesh.RanksBefore(int32(place.Copy)))
 	requests := make([]resourcev1.DeviceRequest, len(place.Devices))
 	for i, device := range place.Devices {
 		found, is := find(place.Node, device)
@@ -62,11 +84,16 @@ func requestsOf(mesh *v1alpha1.DeviceMeshSpec, place *launch.Pod, find func(stri
 			Exactly: &resourcev1.ExactDeviceRequest{
 				DeviceClassName: v1alpha1.DRADeviceClass, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1,
 				Selectors:   []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: found.expression()}}},
-				Tolerations: []resourcev1.DeviceToleration{{Key: slotName(mesh, before+place.Ranks[i]), Operator: resourcev1.DeviceTolerationOpExists, Effect: resourcev1.DeviceTaintEffectNoSchedule}},
+				Tolerations: []resourcev1.DeviceToleration{{Key: TaintKey(mesh.SlotPrefix, place.Copy, place.Ranks[i]), Operator: resourcev1.DeviceTolerationOpExists, Effect: resourcev1.DeviceTaintEffectNoSchedule}},
 			},
 		}
 	}
 	return requests, nil
+}
+
+// TaintKey is the key of the taint that keeps a device for a rank of a copy.
+func TaintKey(prefix string, replica, rank int) string {
+	return fmt.Sprintf("%s%d-%d", prefix, replica, rank)
 }
 
 // expression is true for the device alone. An attribute that a device does not have would be an error, which keeps the pod

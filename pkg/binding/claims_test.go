@@ -1,7 +1,6 @@
 package binding_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -32,12 +31,15 @@ func manyDevices(devices int) *binding.Offer {
 func TestAdmitGivesTheClaimToOneContainer(t *testing.T) {
 	tests := []struct {
 		name  string
+		asked string // container by the placement
 		pod   *corev1.Pod
 		users []string
 	}{
-		{"the first container", jobPod(3), []string{"model"}},
-		{"the one that is named", annotated(jobPod(3), binding.AnnotationContainer, "side"), []string{"side"}},
-		{"a claim that is there and that nobody uses", claiming(jobPod(3), "llm-1-3"), []string{"model"}},
+		{"the first container", "", jobPod(3), []string{"model"}},
+		{"kubectl's default", "", annotated(jobPod(3), defaultContainer, "side"), []string{"side"}},
+		{"the placement's before kubectl's default", "model", annotated(jobPod(3), defaultContainer, "side"), []string{"model"}},
+		{"the placement's", "side", jobPod(3), []string{"side"}},
+		{"a claim that is there and that nobody uses", "", claiming(jobPod(3), "llm-487b9104-1-2-dd70ea05"), []string{"model"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -45,7 +47,7 @@ func TestAdmitGivesTheClaimToOneContainer(t *testing.T) {
 			pod.Spec.Containers[0].Name = "model"
 			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "side"})
 			pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, corev1.PodResourceClaim{Name: "nic"})
-			offer := offerOf(v1alpha1.EnforcementClaim)
+			offer := launching(offerOf(v1alpha1.EnforcementClaim), test.asked)
 			admitted(t, pod, offer)
 			var users, claims []string
 			for _, c := range pod.Spec.Containers {
@@ -63,7 +65,7 @@ func TestAdmitGivesTheClaimToOneContainer(t *testing.T) {
 					names = append(names, c.Name+"="+*c.ResourceClaimName)
 				}
 			}
-			if diff := cmp.Diff([]string{"rankwright=llm-1-3"}, names); diff != "" || len(pod.Spec.ResourceClaims) != 2 {
+			if diff := cmp.Diff([]string{"rankwright=llm-487b9104-1-2-dd70ea05"}, names); diff != "" || len(pod.Spec.ResourceClaims) != 2 {
 				t.Errorf("claims of the pod (-want +got):\n%s", diff)
 			}
 			if _, err := binding.Bind(pod, offer); err != nil {
@@ -109,30 +111,31 @@ func TestClaimsSelectTheDevicesOfEachPlace(t *testing.T) {
 		devices   int
 		attribute func(id v1alpha1.DeviceID) v1alpha1.ClaimAttribute
 		index     int
+		claim     string
 		want      map[string]string
 	}{
-		{"all of a copy on a node", 0, text("gpu.example.com/uuid"), 3, map[string]string{
+		{"all of a copy on a node", 0, text("gpu.example.com/uuid"), 3, "llm-487b9104-1-2-dd70ea05", map[string]string{
 			"rank-2": `device.driver == "gpu.example.com" && has(device.attributes["gpu.example.com"].uuid) && device.attributes["gpu.example.com"].uuid == "b-1-0"`,
 			"rank-3": `device.driver == "gpu.example.com" && has(device.attributes["gpu.example.com"].uuid) && device.attributes["gpu.example.com"].uuid == "b-1-1"`,
 		}},
-		{"one device, by the standard attribute", 1, text("resource.kubernetes.io/pciBusID"), 3, map[string]string{
+		{"one device, by the standard attribute", 1, text("resource.kubernetes.io/pciBusID"), 3, "llm-487b9104-0-3-a2b1a5e6", map[string]string{
 			"rank-3": `device.driver == "gpu.example.com" && has(device.attributes["resource.kubernetes.io"].pciBusID) && device.attributes["resource.kubernetes.io"].pciBusID == "b-0-1"`,
 		}},
 		{"a number", 1, func(v1alpha1.DeviceID) v1alpha1.ClaimAttribute {
 			return v1alpha1.ClaimAttribute{Name: "tpu.google.com/index", Int: &seven}
-		}, 0, map[string]string{
+		}, 0, "llm-487b9104-0-0-c76813bc", map[string]string{
 			"rank-0": `device.driver == "gpu.example.com" && has(device.attributes["tpu.google.com"].index) && device.attributes["tpu.google.com"].index == 7`,
 		}},
 		{"what would end the text", 1, func(v1alpha1.DeviceID) v1alpha1.ClaimAttribute {
 			value := `a" || true || "ü`
 			return v1alpha1.ClaimAttribute{Name: "gpu.example.com/uuid", String: &value}
-		}, 0, map[string]string{
+		}, 0, "llm-487b9104-0-0-c76813bc", map[string]string{
 			"rank-0": `device.driver == "gpu.example.com" && has(device.attributes["gpu.example.com"].uuid) && device.attributes["gpu.example.com"].uuid == "a\" || true || \"\u00fc"`,
 		}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			claims, err := binding.Claims("llm-1", offerOf(v1alpha1.EnforcementClaim).Mesh, test.devices, claimableBy(test.attribute))
+			claims, err := binding.Claims(offerOf(v1alpha1.EnforcementClaim).Mesh, test.devices, claimableBy(test.attribute))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,16 +144,15 @@ func TestClaimsSelectTheDevicesOfEachPlace(t *testing.T) {
 			for _, request := range claim.Spec.Devices.Requests {
 				got[request.Name] = request.Exactly.Selectors[0].CEL.Expression
 			}
-			// The second copy of four ranks has the slots from 4 on.
 			last := claims[len(claims)-1].Spec.Devices.Requests
-			if key := last[len(last)-1].Exactly.Tolerations[0].Key; key != "rankwright.dev/slot-12345678-7" {
+			if key := last[len(last)-1].Exactly.Tolerations[0].Key; key != "rankwright.dev/slot-12345678-1-3" {
 				t.Errorf("the last rank tolerates %s", key)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
-			if name := fmt.Sprintf("llm-1-%d", test.index); claim.Name != name || claim.Labels[binding.LabelIndex] != fmt.Sprint(test.index) {
-				t.Errorf("claim %s, labels %v; want %s", claim.Name, claim.Labels, name)
+			if claim.Name != test.claim {
+				t.Errorf("claim %s, want %s", claim.Name, test.claim)
 			}
 		})
 	}
@@ -158,13 +160,13 @@ func TestClaimsSelectTheDevicesOfEachPlace(t *testing.T) {
 
 func TestClaimsNameWhatCannotBeClaimed(t *testing.T) {
 	offer := offerOf(v1alpha1.EnforcementClaim)
-	_, err := binding.Claims("llm-1", offer.Mesh, 0, func(node string, _ v1alpha1.DeviceID) (binding.Claimable, bool) {
+	_, err := binding.Claims(offer.Mesh, 0, func(node string, _ v1alpha1.DeviceID) (binding.Claimable, bool) {
 		return binding.Claimable{}, node == "a"
 	})
 	if reasonOf(t, err) != binding.ReasonDeviceUnclaimed || !strings.Contains(err.Error(), "device b-0-0 of node b") {
 		t.Error(err)
 	}
-	if _, err := binding.Claims("llm-1", manyDevices(33).Mesh, 0, nil); reasonOf(t, err) != binding.ReasonDevicesDiffer {
+	if _, err := binding.Claims(manyDevices(33).Mesh, 0, nil); reasonOf(t, err) != binding.ReasonDevicesDiffer {
 		t.Error(err)
 	}
 }

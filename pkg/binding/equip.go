@@ -88,7 +88,7 @@ func environment(placement string) []corev1.EnvVar {
 		{launch.VariableReplica, "annotations", AnnotationReplica},
 		{launch.VariableFirstRank, "annotations", AnnotationFirstRank},
 		{launch.VariableRanks, "annotations", AnnotationRanks},
-		{launch.VariableDevices, "annotations", AnnotationDevices},
+		{launch.VariableDevices, "annotations", v1alpha1.AnnotationDevices},
 	} {
 		variables = append(variables, field(from.name, fmt.Sprintf("metadata.%s['%s']", from.kind, from.key)))
 	}

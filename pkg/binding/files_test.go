@@ -17,7 +17,7 @@ import (
 )
 
 // launched is a placement of two copies, each of two stages on two nodes, with its launchers' files.
-func launched(t *testing.T, annotations map[string]string) (*binding.Offer, *launch.Bundle) {
+func launched(t *testing.T, asked *v1alpha1.Launch) (*binding.Offer, *launch.Bundle) {
 	t.Helper()
 	plan := v1alpha1.ShardingPlanSpec{
 		Engine: v1alpha1.EngineTorch, Enforcement: v1alpha1.EnforcementAdvisory,
@@ -33,7 +33,7 @@ func launched(t *testing.T, annotations map[string]string) (*binding.Offer, *lau
 	if err != nil {
 		t.Fatal(err)
 	}
-	options, err := launch.OptionsOf(annotations)
+	options, err := launch.OptionsOf(asked)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func launched(t *testing.T, annotations map[string]string) (*binding.Offer, *lau
 		t.Fatal(err)
 	}
 	return &binding.Offer{
-		Placement: &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Name: "llm", Annotations: annotations}},
+		Placement: &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Name: "llm"}, Spec: v1alpha1.ModelPlacementSpec{Launch: asked}},
 		Plan:      &v1alpha1.ShardingPlan{ObjectMeta: metav1.ObjectMeta{Name: "llm-1"}, Spec: plan},
 		Mesh:      &v1alpha1.DeviceMesh{ObjectMeta: metav1.ObjectMeta{Name: "llm"}, Spec: *spec},
 		Resource:  func(string, v1alpha1.DeviceID) string { return gpu },
@@ -56,10 +56,9 @@ func launched(t *testing.T, annotations map[string]string) (*binding.Offer, *lau
 // What a bound pod mounts and refers to is what is written for it: the ConfigMaps by their names, and in them the file of its
 // index, for its ranks on its node.
 func TestPodsFindTheirFiles(t *testing.T) {
-	for _, size := range []string{"all", "1", "2"} {
+	for size, devices := range map[string]*int32{"all": nil, "1": new(int32(1)), "2": new(int32(2))} {
 		t.Run(size, func(t *testing.T) {
-			annotations := map[string]string{launch.AnnotationHosts: "llm-{pod}.llm", launch.AnnotationPodDevices: size}
-			offer, bundle := launched(t, annotations)
+			offer, bundle := launched(t, &v1alpha1.Launch{Hosts: "llm-{pod}.llm", DevicesPerPod: devices})
 			parts, err := bundle.ConfigMaps()
 			if err != nil {
 				t.Fatal(err)
@@ -70,7 +69,7 @@ func TestPodsFindTheirFiles(t *testing.T) {
 			}
 			for _, want := range bundle.Pods {
 				pod := admitted(t, jobPod(want.Pod), offer)
-				if got := pod.Annotations[launch.AnnotationPodDevices]; got != size {
+				if got := pod.Annotations[binding.AnnotationDevicesPerPod]; got != size {
 					t.Errorf("pod %d notes %q devices, want %q", want.Pod, got, size)
 				}
 				place, err := binding.Bind(pod, offer)

@@ -17,16 +17,23 @@ const gate = v1alpha1.Prefix + "placement"
 // author of single pods sets it; the webhook sets it for pods of a controller.
 const LabelIndex = v1alpha1.Prefix + "index"
 
-// AnnotationContainer names the container that gets the devices; by default kubectl's default container, or the first. The
-// webhook sets it where the pod's author did not.
-const AnnotationContainer = v1alpha1.Prefix + "container"
+// AnnotationDevicesPerPod notes for how many devices a pod was made, or `all` that a copy has on a node: the launchers' files of
+// another number are not for it. The webhook sets it.
+const AnnotationDevicesPerPod = v1alpha1.Prefix + "devices-per-pod"
 
-// Annotations of a bound pod; the environment refers to them.
+// Annotations of a bound pod. With v1alpha1.AnnotationDevices the environment refers to the first three.
 const (
 	AnnotationReplica   = v1alpha1.Prefix + "replica"
 	AnnotationFirstRank = v1alpha1.Prefix + "first-rank"
 	AnnotationRanks     = v1alpha1.Prefix + "ranks"
-	AnnotationDevices   = v1alpha1.Prefix + "devices"
+	// AnnotationShape has the dimensions above 1 of the copy's mesh, in which the ranks count.
+	AnnotationShape = v1alpha1.Prefix + "shape"
+	// AnnotationNode is the node that the pod was bound to.
+	AnnotationNode = v1alpha1.Prefix + "node"
+	// AnnotationFiles is a digest of what the launchers' files said to the pod when it was bound.
+	AnnotationFiles = v1alpha1.Prefix + "files"
+	// AnnotationBoundBy is the plan by which the pod was bound. Its label names the plan in force, in which it may have the same place.
+	AnnotationBoundBy = v1alpha1.Prefix + "bound-by"
 )
 
 // VolumeName is the volume with the launchers' files, which is mounted at launch.Folder.

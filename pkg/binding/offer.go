@@ -20,6 +20,13 @@ type Offer struct {
 	Mesh *v1alpha1.DeviceMesh
 	// Resource is the extended resource by which a device of a node is served to pods; empty where it is not.
 	Resource func(node string, device v1alpha1.DeviceID) string
+	// Slot is the extended resource under which a device of a node is kept for one pod; empty where it is not.
+	Slot func(node string, device v1alpha1.DeviceID) string
+	// Claimable says how a ResourceClaim selects a device of a node.
+	Claimable func(node string, device v1alpha1.DeviceID) (Claimable, bool)
+	// Files returns a digest of what the launchers' files say to the pod of an index, whatever the plan's name; empty where there are no
+	// files. Nil means that there are none for any pod.
+	Files func(index int) string
 	// VerifierImage is the image of the container that verifies meshes; empty where there is none.
 	VerifierImage string
 
@@ -40,12 +47,11 @@ func (o *Offer) assign(pod *corev1.Pod) (*launch.Pod, *asked, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if o.places == nil {
-		if o.places, err = placesOf(&o.Mesh.Spec, devices); err != nil {
-			return nil, nil, err
-		}
+	places, err := o.placesFor(devices)
+	if err != nil {
+		return nil, nil, err
 	}
-	index, err := position.Index(o.places)
+	index, err := position.Index(places)
 	if err == nil {
 		err = sameIndex(pod, index)
 	}
@@ -57,16 +63,30 @@ func (o *Offer) assign(pod *corev1.Pod) (*launch.Pod, *asked, error) {
 	return place, asked, err
 }
 
+// Places returns the places of the mesh, by the index of their pods; the error is a Refusal where they cannot be cut as the placement says.
+func (o *Offer) Places() ([]launch.Pod, error) {
+	devices, err := o.devicesOf(&corev1.Pod{})
+	if err != nil {
+		return nil, err
+	}
+	return o.placesFor(devices)
+}
+
+func (o *Offer) placesFor(devices int) ([]launch.Pod, error) {
+	var err error
+	if o.places == nil {
+		o.places, err = placesOf(&o.Mesh.Spec, devices)
+	}
+	return o.places, err
+}
+
 // devicesOf returns how many devices each pod has, 0 for all that a copy has on a node. The placement says so, since the
 // launchers' files are made for such pods; what the pod itself says has to be the same.
 func (o *Offer) devicesOf(pod *corev1.Pod) (int, error) {
-	devices, err := launch.ParsePodDevices(o.Placement.Annotations[launch.AnnotationPodDevices])
-	if err != nil {
-		return 0, refuse(ReasonDevicesDiffer, "annotation %s of placement %s: %s", launch.AnnotationPodDevices, o.Placement.Name, err)
-	}
-	if own, has := pod.Annotations[launch.AnnotationPodDevices]; has && own != launch.PodDevicesText(devices) {
-		return 0, refuse(ReasonDevicesDiffer, "annotation %s of the pod is %q, and placement %s is for pods of %q: set it at the placement, and leave it out here",
-			launch.AnnotationPodDevices, own, o.Placement.Name, launch.PodDevicesText(devices))
+	devices := o.Placement.Spec.Launch.PodDevices()
+	if made, has := pod.Annotations[AnnotationDevicesPerPod]; has && made != devicesPerPod(devices) {
+		return 0, refuse(ReasonDevicesDiffer, "the pod was made for %s devices (annotation %s), and spec.launch.devicesPerPod of placement %s means %s: delete the pod, and leave the annotation out of its template",
+			made, AnnotationDevicesPerPod, o.Placement.Name, devicesPerPod(devices))
 	}
 	return devices, nil
 }
@@ -78,18 +98,29 @@ func sameIndex(pod *corev1.Pod, index int32) error {
 	return nil
 }
 
-// containerOf returns which container gets the devices.
-func containerOf(pod *corev1.Pod) (int, error) {
-	for _, key := range []string{AnnotationContainer, "kubectl.kubernetes.io/default-container"} {
-		name, has := pod.Annotations[key]
-		if !has {
-			continue
-		}
-		at := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
-		if at < 0 {
-			return 0, refuse(ReasonContainerUnknown, "annotation %s is %s, and the pod has no such container", key, name)
-		}
-		return at, nil
+// devicesPerPod is what a pod notes of a number of devices, of which 0 stands for all that a copy has on a node.
+func devicesPerPod(devices int) string {
+	if devices == 0 {
+		return "all"
 	}
-	return 0, nil
+	return strconv.Itoa(devices)
+}
+
+// defaultContainer names the container of a pod that kubectl takes by default.
+const defaultContainer = "kubectl.kubernetes.io/default-container"
+
+// containerOf returns which container gets the devices.
+func containerOf(pod *corev1.Pod, asked *v1alpha1.Launch) (int, error) {
+	name, from := pod.Annotations[defaultContainer], "annotation "+defaultContainer
+	if asked != nil && asked.Container != "" {
+		name, from = asked.Container, "spec.launch.container of the placement"
+	}
+	if name == "" {
+		return 0, nil
+	}
+	at := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
+	if at < 0 {
+		return 0, refuse(ReasonContainerUnknown, "%s is %s, and the pod has no such container: name one of the pod's", from, name)
+	}
+	return at, nil
 }

@@ -30,8 +30,8 @@ func copySizes(places []launch.Pod) []int32 {
 	return sizes
 }
 
-// devicesText lists devices.
-func devicesText(devices []v1alpha1.DeviceID) string {
+// DevicesText lists devices as a bound pod's annotation v1alpha1.AnnotationDevices does.
+func DevicesText(devices []v1alpha1.DeviceID) string {
 	names := make([]string, len(devices))
 	for i, device := range devices {
 		names[i] = string(device)

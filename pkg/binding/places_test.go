@@ -28,7 +28,7 @@ func rows(replica int32, nodes map[string]int, order ...string) []v1alpha1.MeshM
 
 // meshOf makes a mesh of copies, each of which is a shape of its own.
 func meshOf(members ...[]v1alpha1.MeshMember) *v1alpha1.DeviceMeshSpec {
-	mesh := &v1alpha1.DeviceMeshSpec{Engine: v1alpha1.EngineVLLM, Order: "tp", Replicas: int32(len(members)), SlotPrefix: "rankwright.dev/slot-12345678-"}
+	mesh := &v1alpha1.DeviceMeshSpec{Placement: v1alpha1.PlacementRef{Name: "llm", UID: "llm"}, Engine: v1alpha1.EngineVLLM, Order: "tp", Replicas: int32(len(members)), SlotPrefix: "rankwright.dev/slot-12345678-"}
 	for replica, of := range members {
 		mesh.Members = append(mesh.Members, of...)
 		shape := v1alpha1.MeshShape{FirstReplica: int32(replica), Replicas: 1}

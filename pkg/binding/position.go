@@ -21,8 +21,8 @@ func (p Position) Index(places []launch.Pod) (int32, error) {
 	total := int32(len(places))
 	if p.Group == nil || p.Groups == 1 && p.Size == 0 {
 		if p.Member >= total {
-			return 0, refuse(ReasonIndexOutOfRange, "index %d: the mesh has %d pods, 0 to %d: have no more pods, or set %s at the placement",
-				p.Member, total, total-1, launch.AnnotationPodDevices)
+			return 0, refuse(ReasonIndexOutOfRange, "index %d: the mesh has %d pods, 0 to %d: have no more pods, or set spec.launch.devicesPerPod of the placement",
+				p.Member, total, total-1)
 		}
 		return p.Member, nil
 	}
@@ -40,12 +40,12 @@ func (p Position) Index(places []launch.Pod) (int32, error) {
 	}
 	size := copies[*p.Group]
 	if p.Size != 0 && p.Size != size {
-		return 0, refuse(ReasonGroupsDiffer, "groups of %d pods: copy %d of the mesh has %d pods: set the group's size to that, or %s at the placement",
-			p.Size, *p.Group, size, launch.AnnotationPodDevices)
+		return 0, refuse(ReasonGroupsDiffer, "groups of %d pods: copy %d of the mesh has %d pods: set the group's size to that, or spec.launch.devicesPerPod of the placement",
+			p.Size, *p.Group, size)
 	}
 	if p.Member >= size {
-		return 0, refuse(ReasonIndexOutOfRange, "pod %d of group %d: copy %d of the mesh has %d pods: have as many in the group, or set %s at the placement",
-			p.Member, *p.Group, *p.Group, size, launch.AnnotationPodDevices)
+		return 0, refuse(ReasonIndexOutOfRange, "pod %d of group %d: copy %d of the mesh has %d pods: have as many in the group, or set spec.launch.devicesPerPod of the placement",
+			p.Member, *p.Group, *p.Group, size)
 	}
 	return before + p.Member, nil
 }

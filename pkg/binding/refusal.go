@@ -9,6 +9,7 @@ const (
 	ReasonNodeChosen         = "NodeChosen"
 	ReasonTopologyByKueue    = "TopologyByKueue"
 	ReasonWorkloadUnknown    = "WorkloadUnknown"
+	ReasonWorkloadDiffers    = "WorkloadDiffers"
 	ReasonIndexUnknown       = "IndexUnknown"
 	ReasonIndexDiffers       = "IndexDiffers"
 	ReasonIndexOutOfRange    = "IndexOutOfRange"
@@ -19,6 +20,7 @@ const (
 	ReasonVerifierMissing    = "VerifierMissing"
 	ReasonEnforcementUnknown = "EnforcementUnknown"
 	ReasonClaimDiffers       = "ClaimDiffers"
+	ReasonSlotMissing        = "SlotMissing"
 	ReasonDeviceUnclaimed    = "DeviceUnclaimed"
 	ReasonAffinityEmpty      = "AffinityEmpty"
 )

@@ -13,9 +13,6 @@ import (
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
-// slotPrefix begins the resource name of every slot, whatever its plan.
-const slotPrefix = v1alpha1.Prefix + "slot-"
-
 // asked is what the pod of a place asks for to get its devices.
 type asked struct {
 	// resources are extended ones, with their numbers.
@@ -34,11 +31,15 @@ func (o *Offer) asks(place *launch.Pod) (*asked, error) {
 		if err := claimable(place); err != nil {
 			return nil, err
 		}
-		a.claim = ClaimName(o.Plan.Name, place.Index)
+		a.claim = ClaimName(o.Mesh.Spec.Placement, place)
 	case v1alpha1.EnforcementSlot:
-		before := int(o.Mesh.Spec.RanksBefore(int32(place.Copy)))
-		for _, rank := range place.Ranks {
-			a.resources[corev1.ResourceName(slotName(&o.Mesh.Spec, before+rank))] = 1
+		for _, device := range place.Devices {
+			slot := o.Slot(place.Node, device)
+			if !IsNumbered(slot) {
+				return nil, refuse(ReasonSlotMissing, "device %s of node %s has no slot yet (status.slots of its inventory, which the operator writes): the pod's controller tries again",
+					device, place.Node)
+			}
+			a.resources[corev1.ResourceName(slot)] = 1
 		}
 	case v1alpha1.EnforcementAdvisory:
 		for _, device := range place.Devices {
@@ -54,9 +55,11 @@ func (o *Offer) asks(place *launch.Pod) (*asked, error) {
 	return a, nil
 }
 
-// slotName is the slot of a rank, which is counted through all copies.
-func slotName(mesh *v1alpha1.DeviceMeshSpec, rank int) string {
-	return mesh.SlotPrefix + strconv.Itoa(rank)
+// IsNumbered says whether a resource is the slot of a device by the device's number on its node.
+func IsNumbered(name string) bool {
+	number, isSlot := strings.CutPrefix(name, v1alpha1.SlotPrefix)
+	_, err := strconv.ParseUint(number, 10, 16)
+	return isSlot && err == nil
 }
 
 // demand makes a container ask for a place's devices. What the pod asks for already has to agree.
@@ -91,11 +94,11 @@ func agree(pod *corev1.Pod, a *asked, lenient bool) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.resources)) {
 		if has := limitOf(pod, name); has != a.resources[name] && (has != 0 || !lenient) {
-			return refuse(ReasonDevicesDiffer, "the pod asks for %d of %s, and its place has %d: ask for as many, leave it out and the webhook adds it, or set %s at the placement",
-				has, name, a.resources[name], launch.AnnotationPodDevices)
+			return refuse(ReasonDevicesDiffer, "the pod asks for %d of %s, and its place has %d: ask for as many, leave it out and the webhook adds it, or set spec.launch.devicesPerPod of the placement",
+				has, name, a.resources[name])
 		}
 	}
-	others := slotPrefix
+	others := v1alpha1.SlotPrefix
 	if a.claim != "" {
 		others = v1alpha1.Prefix
 	}
@@ -124,7 +127,7 @@ func asksForDevices(pod *corev1.Pod) bool {
 	for i := range pod.Spec.Containers {
 		for name := range pod.Spec.Containers[i].Resources.Limits {
 			text := string(name)
-			if strings.Contains(text, "/") && !strings.Contains(text, "kubernetes.io/") && !strings.HasPrefix(text, slotPrefix) {
+			if strings.Contains(text, "/") && !strings.Contains(text, "kubernetes.io/") && !strings.HasPrefix(text, v1alpha1.SlotPrefix) {
 				return true
 			}
 		}

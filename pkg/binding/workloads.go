@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // maxIndex is far above the pods of any placement, and keeps sums of indices from overflowing.
@@ -47,30 +48,43 @@ type workload struct {
 	name     string
 	made     func(*corev1.Pod) bool
 	position func(*reading) Position
+	// kind is the workload's, and nameLabel the label of its pods that has its name; both are empty where the pod's controller is
+	// the workload.
+	kind      schema.GroupKind
+	nameLabel string
 }
 
 // workloads are tried in this order: a JobSet or a LeaderWorkerSet makes its pods through Jobs or StatefulSets, so it comes first.
 var workloads = []workload{
-	{"LeaderWorkerSet", labelled(lwsName), lwsPosition},
-	{"JobSet", labelled(jobSetName), jobSetPosition},
-	{"Kubeflow", labelled(kubeflowType, kubeflowRole), kubeflowPosition},
-	{"Ray", labelled(rayCluster), rayPosition},
-	{"Job", controlledBy("Job"), jobPosition},
-	{"StatefulSet", controlledBy("StatefulSet"), statefulSetPosition},
-	{"its author", func(pod *corev1.Pod) bool { return metav1.GetControllerOf(pod) == nil }, authorPosition},
+	{"LeaderWorkerSet", labelled(lwsName), lwsPosition, schema.GroupKind{Group: "leaderworkerset.x-k8s.io", Kind: "LeaderWorkerSet"}, lwsName},
+	{"JobSet", labelled(jobSetName), jobSetPosition, schema.GroupKind{Group: "jobset.x-k8s.io", Kind: "JobSet"}, jobSetName},
+	{"Kubeflow", labelled(kubeflowType, kubeflowRole), kubeflowPosition, schema.GroupKind{}, ""},
+	{"Ray", labelled(rayCluster), rayPosition, schema.GroupKind{Group: "ray.io", Kind: "RayCluster"}, rayCluster},
+	{"Job", controlledBy("Job"), jobPosition, schema.GroupKind{}, ""},
+	{"StatefulSet", controlledBy("StatefulSet"), statefulSetPosition, schema.GroupKind{}, ""},
+	{"its author", func(pod *corev1.Pod) bool { return metav1.GetControllerOf(pod) == nil }, authorPosition, schema.GroupKind{}, ""},
 }
 
 // PositionOf returns a pod's position and the name of the workload that made it. What cannot be known is a Refusal.
 func PositionOf(pod *corev1.Pod) (Position, string, error) {
-	for _, w := range workloads {
-		if w.made(pod) {
-			r := reading{pod: pod}
-			position := w.position(&r)
-			return position, w.name, r.err
+	w, err := workloadOf(pod)
+	if err != nil {
+		return Position{}, "", err
+	}
+	r := reading{pod: pod}
+	position := w.position(&r)
+	return position, w.name, r.err
+}
+
+// workloadOf returns the kind of controller that made a pod. One that does not number its pods is a Refusal.
+func workloadOf(pod *corev1.Pod) (*workload, error) {
+	for i := range workloads {
+		if workloads[i].made(pod) {
+			return &workloads[i], nil
 		}
 	}
 	owner := metav1.GetControllerOf(pod)
-	return Position{}, "", refuse(ReasonWorkloadUnknown,
+	return nil, refuse(ReasonWorkloadUnknown,
 		"pods of %s %s have no index: use a StatefulSet, an Indexed Job, LeaderWorkerSet, JobSet, Kubeflow or Ray", owner.Kind, owner.Name)
 }
 

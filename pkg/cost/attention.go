@@ -12,6 +12,8 @@ type attention struct {
 	cached  float64 // values cached for a token and key head; a latent counts as one head
 	decode  float64 // operations for a query head, token and cached token while decoding
 	prefill float64 // the same in prefill
+	query   float64 // values of a query head while decoding
+	result  float64 // values of a head's result while decoding
 	bytes   float64 // per cached value
 	index   index
 }
@@ -26,13 +28,14 @@ func attentionOf(a *v1alpha1.Architecture, cache v1alpha1.Precision) attention {
 	width := float64(a.Attention.HeadDim)
 	at := attention{
 		heads: float64(a.Attention.Heads), kvHeads: max(1, float64(a.Attention.KVHeads)), cached: 2 * width,
-		decode: 4 * width, prefill: 4 * width, bytes: bytesPer(cache),
+		decode: 4 * width, prefill: 4 * width, query: width, result: width, bytes: bytesPer(cache),
 	}
 	switch mla, compressed := a.Attention.MLA, a.Attention.Compressed; {
 	case mla != nil:
 		// Prefill expands the latent to heads, decoding folds the expansion into the queries and computes on the latent itself.
 		latent, rope := float64(mla.KVLoraRank), float64(mla.QKRopeHeadDim)
 		at.kvHeads, at.cached = 1, latent+rope
+		at.query, at.result = latent+rope, latent
 		at.decode, at.prefill = 2*(2*latent+rope), 2*(float64(mla.QKNopeHeadDim)+rope+float64(mla.VHeadDim))
 		at.index = indexOf(mla.Indexer)
 	case compressed != nil: // a key is its value too

@@ -9,7 +9,7 @@ import (
 // overlap, so Seconds is the smooth maximum of both, added up layer by layer, plus Fixed and the time of Sent.
 type Operator struct {
 	// Name is one of projections, attention, recurrence, dense blocks, shared experts, routed experts, encoder, head,
-	// residual stream, all-reduces, expert exchange and launches.
+	// residual stream, all-reduces, expert exchange, context exchange and launches.
 	Name string
 	// Layers is the number of layers that have the operator; 0 at the ends of the model.
 	Layers int
@@ -117,15 +117,16 @@ func (s *instance) explainPrompt(w Workload, chunks float64) Step {
 
 // explainStages returns the query's stages; a single stage of all layers where the query lists none.
 func (s *instance) explainStages(b batch) []StageStep {
-	if len(s.pipeline) == 0 {
+	stages := s.listed()
+	if len(stages) == 0 {
 		return []StageStep{s.stage(b, 0, s.p.Layers())}
 	}
 	var list []StageStep
-	for i := range s.pipeline {
-		stage := &s.pipeline[i]
+	for i := range stages {
+		stage := &stages[i]
 		at := newStepper(s.p, cmp.Or(stage.Device, s.d), cmp.Or(stage.Constants, s.c), s.degrees)
 		made := at.stage(b, stage.First, stage.End)
-		if i < len(s.pipeline)-1 {
+		if i < len(stages)-1 {
 			made.Transfer = at.transfer(&b, cmp.Or(stage.Transfer, at.link))
 			made.Seconds += made.Transfer
 		}
@@ -149,15 +150,15 @@ func (s *stepper) operators(b batch, first, end int) []Operator {
 	total := b.sequences + b.prompt
 	b.sequences, b.prompt, b.finished = b.sequences/s.data, b.prompt/s.data, b.finished/s.data
 	tokens := b.sequences + b.prompt
-	to, from := s.p.before(end), s.p.before(first)
-	dense, mixture := to.dense-from.dense, to.mixture-from.mixture
+	layers := s.p.among(first, end)
+	dense, mixture := layers.dense, layers.mixture
 	var list operators
 	p := s.p
 	projections := Operator{Name: "projections", ReadRate: s.read}
 	attention := Operator{Name: "attention", ReadRate: s.cache, ComputeRate: s.products}
 	recurrence := Operator{Name: "recurrence", ReadRate: s.cache, ComputeRate: s.products}
 	for i := range p.mixers {
-		n, m := to.mixers[i]-from.mixers[i], &p.mixers[i]
+		n, m := layers.mixers[i], &p.mixers[i]
 		s.roof(&projections, n, s.compute[m.projections.width], func(at *stepper) float64 { return at.linear(&m.projections, tokens) })
 		mixed := &attention
 		if m.state > 0 {
@@ -170,8 +171,9 @@ func (s *stepper) operators(b batch, first, end int) []Operator {
 	experts := Operator{Name: "routed experts", ReadRate: s.read}
 	s.roof(&experts, mixture, s.compute[p.experts.width]*s.c[ExpertShare], func(at *stepper) float64 { return at.route(total) })
 	list.add(experts)
-	list.add(s.residual(dense+mixture, tokens), s.collectives("all-reduces", dense+mixture, s.tensorStart, s.collect(tokens)))
-	list.add(s.collectives("expert exchange", mixture, s.dataStart, s.exchange(total)))
+	list.add(s.residual(dense+mixture, tokens), s.collectives("all-reduces", dense+mixture, 2, s.tensorStart, s.collect(tokens)))
+	list.add(s.collectives("expert exchange", mixture, 2, s.dataStart, s.exchange(total)))
+	list.add(s.collectives("context exchange", dense+mixture, merges, s.decodeStart, s.merge(b.sequences)))
 	launched := (dense+mixture)*s.c[LayerSeconds] + mixture*s.c[MixtureSeconds]
 	list.add(Operator{Name: "launches", Layers: int(dense + mixture), Fixed: launched, Seconds: launched})
 	if e := &p.encoder; first == 0 && e.positions > 0 && b.finished > 0 {
@@ -232,13 +234,13 @@ func (s *stepper) residual(layers, tokens float64) Operator {
 	return Operator{Name: "residual stream", Layers: int(layers), Bytes: seconds * s.read, ReadRate: s.read, Seconds: seconds}
 }
 
-// collectives returns the two collectives of each layer, with a start each.
-func (s *stepper) collectives(name string, layers, start, seconds float64) Operator {
+// collectives returns so many collectives of each layer, with a start each.
+func (s *stepper) collectives(name string, layers, each, start, seconds float64) Operator {
 	if seconds == 0 {
 		return Operator{}
 	}
 	return Operator{
-		Name: name, Layers: int(layers), Messages: 2 * int(layers), Fixed: layers * 2 * start, SendRate: s.link,
-		Sent: layers * (seconds - 2*start) * s.link, Seconds: layers * seconds,
+		Name: name, Layers: int(layers), Messages: int(each * layers), Fixed: layers * each * start, SendRate: s.link,
+		Sent: layers * (seconds - each*start) * s.link, Seconds: layers * seconds,
 	}
 }

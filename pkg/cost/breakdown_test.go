@@ -30,14 +30,17 @@ func TestBreakdownAddsUp(t *testing.T) {
 		degree := rapid.SampledFrom([]int{1, 2, 4, 8})
 		q := Query{
 			Profile: NewProfile(m, Stored(m, weights, "")), Device: &d,
-			Strategy: Strategy{degree.Draw(t, "tensor"), 1, degree.Draw(t, "data"), degree.Draw(t, "expert")},
+			Strategy: Strategy{degree.Draw(t, "tensor"), 1, degree.Draw(t, "data"), degree.Draw(t, "expert"), degree.Draw(t, "decode"), degree.Draw(t, "islands")},
 			Workload: Workload{
 				Input: rapid.Float64Range(1, 1e5).Draw(t, "in"), Output: rapid.Float64Range(1, 1e4).Draw(t, "out"),
 				Concurrency: rapid.Float64Range(1, 1e3).Draw(t, "concurrency"), Clients: rapid.Float64Range(1, 2e3).Draw(t, "clients"), MaxBatchedTokens: 8192,
 			},
 		}
 		if cut := rapid.IntRange(0, q.Profile.Layers()-1).Draw(t, "cut"); cut > 0 {
-			q.Stages = []Stage{{End: cut}, {First: cut, End: q.Profile.Layers(), Transfer: 1e9}}
+			q.Cut, q.Transfer = q.Profile.Cut([]int{cut, q.Profile.Layers()}), 1e9
+			if rapid.Bool().Draw(t, "listed") {
+				q.Stages = []Stage{{End: cut}, {First: cut, End: q.Profile.Layers(), Transfer: 1e9}}
+			}
 		}
 		if q.Check() != nil {
 			t.Skip("the device's rates are not known")

@@ -11,6 +11,7 @@ const (
 	LinearShare8                      // the same in 8 bits
 	LinearShare4                      // the same in 4 bits
 	ExpertShare                       // routed experts' share of what LinearShare gives
+	ExpertPadding                     // tokens in whose time an expert fills its tiles, whatever it is visited by
 	AttentionShare                    // share of the 16-bit peak that attention over a prompt reaches
 	Traffic                           // how often a layer reads or writes the residual stream of a token, in 16 bits
 	LayerSeconds                      // launches of a layer
@@ -41,7 +42,7 @@ type Constants [constants]float64
 
 // names are the names of the constants in constants.json.
 var names = [constants]string{
-	"weightShare", "cacheShare", "linearShare16", "linearShare8", "linearShare4", "expertShare", "attentionShare", "traffic",
+	"weightShare", "cacheShare", "linearShare16", "linearShare8", "linearShare4", "expertShare", "expertPadding", "attentionShare", "traffic",
 	"layerSeconds", "mixtureSeconds", "stepSeconds", "sequenceSeconds", "tokenSeconds", "reduceSeconds",
 	"hostReduceSeconds", "linkShare", "hostLinkShare", "transferSeconds", "stageShare", "firstSeconds", "queueShare", "busyShare", "togetherPrompts", "togetherShare", "arrivalShare", "trainingShare", "waveShare",
 }
@@ -54,7 +55,7 @@ func (c Constant) String() string { return names[c] }
 // the shared starting points of a trial fit.
 func Start() Constants {
 	return Constants{
-		WeightShare: 0.8, CacheShare: 0.7, LinearShare16: 0.65, LinearShare8: 0.55, LinearShare4: 0.5, ExpertShare: 0.7,
+		WeightShare: 0.8, CacheShare: 0.7, LinearShare16: 0.65, LinearShare8: 0.55, LinearShare4: 0.5, ExpertShare: 0.7, ExpertPadding: 64,
 		AttentionShare: 0.4, Traffic: 12, LayerSeconds: 15e-6, MixtureSeconds: 30e-6, StepSeconds: 0.5e-3,
 		SequenceSeconds: 4e-6, TokenSeconds: 0.1e-6, ReduceSeconds: 5e-6, HostReduceSeconds: 15e-6, LinkShare: 0.8,
 		HostLinkShare: 0.5, TransferSeconds: 15e-6, StageShare: 0.85, FirstSeconds: 30e-3, QueueShare: 0.1, BusyShare: 0.3, TogetherPrompts: 1, TogetherShare: 0.05, ArrivalShare: 0.9, TrainingShare: 0.5, WaveShare: 0.95,

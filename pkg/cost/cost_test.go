@@ -108,6 +108,53 @@ func TestAllReduceByHand(t *testing.T) {
 	}
 }
 
+// TestSharedTokens holds what tensor ranks that share out the tokens of a latent read less, and exchange.
+func TestSharedTokens(t *testing.T) {
+	p, d, c := profile(t, "DeepSeek-V3", v1alpha1.FP8), product(t, "NVIDIA H200"), ideal()
+	c[ReduceSeconds] = 1e-6
+	b := batch{sequences: 16, context: 100000}
+	alone, shared := newStepper(p, d, &c, Strategy{Tensor: 8}.degrees()), newStepper(p, d, &c, Strategy{Tensor: 8, DecodeContext: 4}.degrees())
+	attention := func(s *stepper) float64 { return s.mix(&p.mixers[0], &b, 16) - s.linear(&p.mixers[0].projections, 16) }
+	read, compute := 16*1e5*576*p.attention.bytes/d.Bandwidth, 16*1e5*16*2*(2*512+64)/d.peak[bits16]
+	for name, pair := range map[string][2]float64{
+		"attention to all tokens":       {attention(&alone), soft(read, compute)},
+		"to a share, with four queries": {attention(&shared), soft(read/4, compute)},
+		"no exchange":                   {alone.merge(16), 0},
+		"exchange":                      {shared.merge(16), 3*2e-6 + 3*16*16*(576+512)*2/d.Link},
+		"nobody decodes":                {shared.merge(0), 0},
+	} {
+		if got, want := pair[0], pair[1]; math.Abs(got-want) > 1e-9*want {
+			t.Errorf("%s: %v s, by hand %v", name, got, want)
+		}
+	}
+}
+
+// TestExpertsOverIslands holds what ranks of two islands exchange: a token crosses the network once for an island, shared out among its
+// ranks, while the link carries it to each of them.
+func TestExpertsOverIslands(t *testing.T) {
+	p, d, c := profile(t, "DeepSeek-V3", v1alpha1.FP8), *product(t, "NVIDIA H200"), ideal()
+	d.Network = 25e9
+	c[ReduceSeconds], c[HostReduceSeconds] = 1e-6, 7e-6
+	visits := func(of float64) float64 { return 1 - math.Pow(1-1/of, 8) }
+	link, network := 15.0/16*4096*7168*2*visits(16)/d.Link, 4096.0/16*7168*2*visits(2)/25e9
+	for name, test := range map[string]struct {
+		islands int
+		want    float64
+	}{
+		"one island": {1, 2 * (4e-6 + link)}, "two": {2, 2 * (3e-6 + 7e-6 + soft(link, network))},
+	} {
+		s := newStepper(p, &d, &c, Strategy{AttentionData: 16, Expert: 16, Islands: test.islands}.degrees())
+		if got := s.exchange(4096); math.Abs(got/test.want-1) > 1e-9 {
+			t.Errorf("%s: %v s, by hand %v", name, got, test.want)
+		}
+	}
+	d.Network = 0
+	unknown := newStepper(p, &d, &c, Strategy{AttentionData: 16, Expert: 16, Islands: 2}.degrees())
+	if unknown.network != unknown.link {
+		t.Errorf("a network of unknown rate: %v, want that of the link, %v", unknown.network, unknown.link)
+	}
+}
+
 // TestWidths holds what a format is computed in where a device cannot: 16 bits.
 func TestWidths(t *testing.T) {
 	for _, test := range []struct {
@@ -228,6 +275,13 @@ func TestBasis(t *testing.T) {
 			t.Errorf("%v: spread %v of a family that was not measured, want %v", test.family, e.spreads, calibrated.Unmeasured)
 		}
 	}
+	for basis, s := range map[Basis]Strategy{Related: {Tensor: 8, DecodeContext: 2}, Roofline: {AttentionData: 16, Expert: 16, Islands: 2}} {
+		q := Query{Strategy: s}
+		got := calibrated.Estimator(Family{"Hopper", VLLM, Dense}).Around(&q, Times{TPOT: 1})
+		if want := around(1, calibrated.Unmeasured[q.Regime()].TPOT); got.Basis != basis || got.TPOT != want {
+			t.Errorf("%+v: %s and %v, want %s and %v", s, got.Basis, got.TPOT, basis, want)
+		}
+	}
 }
 
 func TestCheck(t *testing.T) {
@@ -277,7 +331,7 @@ func TestSane(t *testing.T) {
 		number := rapid.Float64Range(0, 1e6)
 		q := Query{
 			Profile: NewProfile(m, Stored(m, weights, "")), Device: &d,
-			Strategy: Strategy{degree.Draw(t, "tensor"), degree.Draw(t, "pipeline"), degree.Draw(t, "data"), degree.Draw(t, "expert")},
+			Strategy: Strategy{degree.Draw(t, "tensor"), degree.Draw(t, "pipeline"), degree.Draw(t, "data"), degree.Draw(t, "expert"), degree.Draw(t, "decode"), degree.Draw(t, "islands")},
 			Workload: Workload{Input: number.Draw(t, "in"), Output: number.Draw(t, "out"), Concurrency: number.Draw(t, "concurrency"), Clients: number.Draw(t, "clients"), MaxBatchedTokens: number.Draw(t, "batched"), Requests: number.Draw(t, "requests")},
 		}
 		if q.Check() != nil {

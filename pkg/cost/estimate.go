@@ -12,6 +12,8 @@ type Estimator struct {
 	constants Constants
 	spreads   Spreads
 	basis     Basis
+	// unmeasured are the spreads of what was not measured of a family that was.
+	unmeasured *Spreads
 }
 
 // Range is an estimate, and the bounds between which a measurement is expected.
@@ -29,7 +31,7 @@ type Estimate struct {
 // Estimator returns the estimator of a family.
 func (c *Calibration) Estimator(f Family) *Estimator {
 	m := c.measured(f)
-	e := &Estimator{constants: c.constants(f, m), spreads: c.Unmeasured, basis: c.basis(f, m)}
+	e := &Estimator{constants: c.constants(f, m), spreads: c.Unmeasured, basis: c.basis(f, m), unmeasured: &c.Unmeasured}
 	if m != nil {
 		e.spreads = m.Spreads
 	}
@@ -55,10 +57,17 @@ func (e *Estimator) Train(t *Training) (Range, Basis) {
 
 // Around adds ranges to times that were computed for a query with the estimator's constants.
 func (e *Estimator) Around(q *Query, t Times) Estimate {
-	spread := &e.spreads[q.Regime()]
+	spreads, basis := &e.spreads, e.basis
+	switch s := &q.Strategy; {
+	case s.Islands > 1 && s.AttentionData > 1: // nothing was fitted to experts that are reached over a network
+		spreads, basis = e.unmeasured, Roofline
+	case s.DecodeContext > 1 && basis == Fitted: // nor to ranks that share out tokens
+		spreads, basis = e.unmeasured, Related
+	}
+	spread := &spreads[q.Regime()]
 	return Estimate{
 		TTFT: around(t.TTFT, spread.TTFT), TPOT: around(t.TPOT, spread.TPOT),
-		OutputTokensPerSecond: around(t.OutputTokensPerSecond, spread.Throughput), Basis: e.basis,
+		OutputTokensPerSecond: around(t.OutputTokensPerSecond, spread.Throughput), Basis: basis,
 	}
 }
 
@@ -154,10 +163,10 @@ func checkRate(field string, rate float64) error {
 const maxDegree = 1 << 16
 
 func (s *Strategy) check() error {
-	for _, f := range [4]struct {
+	for _, f := range [6]struct {
 		name  string
 		value int
-	}{{"tensor", s.Tensor}, {"pipeline", s.Pipeline}, {"attentionData", s.AttentionData}, {"expert", s.Expert}} {
+	}{{"tensor", s.Tensor}, {"pipeline", s.Pipeline}, {"attentionData", s.AttentionData}, {"expert", s.Expert}, {"decodeContext", s.DecodeContext}, {"islands", s.Islands}} {
 		if f.value < 0 || f.value > maxDegree {
 			return fmt.Errorf("%s: %d: set it to a degree from 1 to %d", f.name, f.value, maxDegree)
 		}

@@ -28,7 +28,8 @@ type Basis string
 const (
 	// Fitted is the basis of a family whose constants were fitted to its own measurements.
 	Fitted Basis = "fitted"
-	// Related is the basis of a family that was not measured, where others of its architecture or engine were.
+	// Related is the basis of a family that was not measured, where others of its architecture or engine were, and of shapes of a kind that was
+	// not measured (decode context parallelism).
 	Related Basis = "related families"
 	// Roofline is the basis of a family of which neither architecture nor engine was measured.
 	Roofline Basis = "roofline"

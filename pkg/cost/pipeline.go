@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Stage is a run of layers of a pipeline. Every rank of the stage is one device, and all stages have the query's degrees.
@@ -19,61 +20,66 @@ type Stage struct {
 	Transfer float64
 }
 
-// instance is a query under evaluation: a stepper on the query's device, and the stages where they are unequal.
+// Cut is where a pipeline over like devices cuts the layers of a model. It is made once and never changed.
+type Cut struct {
+	ends        []int
+	first, last counts   // of the layers of the first and of the last stage
+	inner       []counts // of the stages between them, each number of layers once
+}
+
+// Cut cuts the layers before each of two or more ends, which must rise to the number of layers and stay as they are.
+func (p *Profile) Cut(ends []int) *Cut {
+	last := len(ends) - 1
+	c := &Cut{ends: ends, first: p.among(0, ends[0]), last: p.among(ends[last-1], ends[last])}
+	for i := 1; i < last; i++ {
+		if n := p.among(ends[i-1], ends[i]); !slices.Contains(c.inner, n) {
+			c.inner = append(c.inner, n)
+		}
+	}
+	return c
+}
+
+// instance is a query under evaluation: a stepper on the query's device, and the stages where they are listed.
 type instance struct {
 	stepper
 	d        *Device
 	pipeline []Stage
-	uniform  uniform
-}
-
-// uniform is a pipeline over one kind of device whose layers are all of one kind: how many layers the first, the longest inner and
-// the last stage have, and the rate between stages; 0 layers where the pipeline is another.
-type uniform struct{ first, inner, last, rate float64 }
-
-// uniformOf looks at the stages of a query.
-func uniformOf(p *Profile, stages []Stage) uniform {
-	if len(p.runs) != 1 || len(stages) < 2 {
-		return uniform{}
-	}
-	var found uniform
-	for i := range stages {
-		stage := &stages[i]
-		if stage.Device != nil || stage.Constants != nil || i < len(stages)-1 && stage.Transfer != stages[0].Transfer {
-			return uniform{}
-		}
-		layers := float64(stage.End - stage.First)
-		switch i {
-		case 0:
-			found.first, found.rate = layers, stage.Transfer
-		case len(stages) - 1:
-			found.last = layers
-		default:
-			found.inner = max(found.inner, layers)
-		}
-	}
-	return found
+	cut      *Cut
+	rate     float64 // at which the stages of a cut send
 }
 
 func newInstance(q *Query, c *Constants) instance {
 	g := q.Strategy.degrees()
 	d := q.Device
-	if len(q.Stages) > 0 {
+	switch {
+	case len(q.Stages) > 0:
 		g.stages = float64(len(q.Stages))
 		if d == nil {
 			d = q.Stages[0].Device
 		}
+	case q.Cut != nil:
+		g.stages = float64(len(q.Cut.ends))
 	}
-	return instance{stepper: newStepper(q.Profile, d, c, g), d: d, pipeline: q.Stages, uniform: uniformOf(q.Profile, q.Stages)}
+	s := newStepper(q.Profile, d, c, g)
+	return instance{stepper: s, d: d, pipeline: q.Stages, cut: q.Cut, rate: cmp.Or(q.Transfer, s.link)}
+}
+
+// listed returns the stages of the query where it lists them or cuts the layers.
+func (s *instance) listed() []Stage {
+	if len(s.pipeline) > 0 || s.cut == nil {
+		return s.pipeline
+	}
+	stages, first := make([]Stage, len(s.cut.ends)), 0
+	for i, end := range s.cut.ends {
+		stages[i], first = Stage{First: first, End: end, Transfer: s.rate}, end
+	}
+	return stages
 }
 
 // pass returns the seconds of a batch in the slowest stage, and in all stages one after the other, each with sending its
 // result on.
 func (s *instance) pass(b batch) (slowest, sum float64) {
-	switch {
-	case s.uniform.first > 0:
-		return s.even(b)
-	case len(s.pipeline) > 0:
+	if len(s.pipeline) > 0 {
 		return s.unequal(&b)
 	}
 	t := s.times(b)
@@ -82,21 +88,23 @@ func (s *instance) pass(b batch) (slowest, sum float64) {
 	if s.stages == 1 {
 		return sum, sum
 	}
-	transfer := s.transfer(&b, s.link)
-	slowest = all*math.Ceil(s.p.layers/s.stages)/s.p.layers + max(t.head, t.encoder+transfer)
+	transfer := s.transfer(&b, s.rate)
+	if s.cut != nil {
+		slowest = s.slowest(&t, transfer)
+	} else {
+		slowest = all*math.Ceil(s.p.layers/s.stages)/s.p.layers + max(t.head, t.encoder+transfer)
+	}
 	return slowest, sum + (s.stages-1)*transfer
 }
 
-// even is pass over stages of layers of one kind on one kind of device.
-func (s *instance) even(b batch) (slowest, sum float64) {
-	t, rate := s.times(b), s.uniform.rate
-	if rate == 0 {
-		rate = s.link
+// slowest returns the seconds of the slowest stage of a cut.
+func (s *instance) slowest(t *layerTimes, transfer float64) float64 {
+	kinds := len(s.p.mixers)
+	slowest := max(t.layers(&s.cut.first, kinds)+t.encoder+transfer, t.layers(&s.cut.last, kinds)+t.head)
+	for i := range s.cut.inner {
+		slowest = max(slowest, t.layers(&s.cut.inner[i], kinds)+transfer)
 	}
-	all, transfer := t.layers(s.p.whole(), len(s.p.mixers)), s.transfer(&b, rate)
-	layer := all / s.p.layers
-	slowest = max(s.uniform.first*layer+t.encoder+transfer, s.uniform.inner*layer+transfer, s.uniform.last*layer+t.head)
-	return slowest, all + t.head + t.encoder + (s.stages-1)*transfer
+	return slowest
 }
 
 // unequal is pass over the stages of the query. Neighbouring stages on the same device are computed together.
@@ -158,6 +166,12 @@ func (t *StageTimes) Seconds(first, end int) float64 {
 
 // checkStages returns what is wrong with a query's stages.
 func (q *Query) checkStages() error {
+	if err := checkRate("transfer", q.Transfer); err != nil {
+		return err
+	}
+	if c := q.Cut; c != nil && c.ends[len(c.ends)-1] != q.Profile.Layers() {
+		return fmt.Errorf("cut: it ends at layer %d of %d: make it of the query's profile", c.ends[len(c.ends)-1], q.Profile.Layers())
+	}
 	next := 0
 	for i := range q.Stages {
 		s := &q.Stages[i]

@@ -133,23 +133,44 @@ func TestCheckStages(t *testing.T) {
 	}
 }
 
-// TestStagesOfOneKindAreLikeListedOnes holds the times of a pipeline over one kind of device to those of the same pipeline whose
-// stages name that device each.
-func TestStagesOfOneKindAreLikeListedOnes(t *testing.T) {
+// TestCutIsLikeListedStages holds the times of a cut to those of a pipeline that lists the same stages one by one.
+func TestCutIsLikeListedStages(t *testing.T) {
 	c, d := ideal(), product(t, "NVIDIA H200")
-	for _, ends := range [][]int{{16, 32}, {12, 22, 32}, {9, 17, 25, 32}, {1, 31, 32}} {
-		for _, transfer := range []float64{0, 5e10} {
-			q := Query{Profile: profile(t, "Llama-3.1-8B", v1alpha1.BF16), Device: d, Workload: Workload{Input: 1000, Output: 100, Concurrency: 8, Clients: 8}}
-			listed, first := q, 0
-			for _, end := range ends {
-				q.Stages = append(q.Stages, Stage{First: first, End: end, Transfer: transfer})
-				listed.Stages = append(listed.Stages, Stage{Device: d, First: first, End: end, Transfer: transfer})
-				first = end
-			}
-			got, want := Serve(&q, &c), Serve(&listed, &c)
-			if math.Abs(got.TPOT/want.TPOT-1) > 1e-9 || math.Abs(got.TTFT/want.TTFT-1) > 1e-9 || math.Abs(got.OutputTokensPerSecond/want.OutputTokensPerSecond-1) > 1e-9 {
-				t.Errorf("ends %v: %+v, listed one by one %+v", ends, got, want)
+	for name, cuts := range map[string][][]int{
+		"Llama-3.1-8B": {{16, 32}, {12, 22, 32}, {9, 17, 25, 32}, {1, 31, 32}},
+		"DeepSeek-V3":  {{31, 61}, {2, 33, 61}, {1, 2, 3, 61}, {17, 32, 47, 61}},
+		"Gemma-3-27B":  {{31, 62}, {11, 23, 29, 47, 62}},
+	} {
+		p := profile(t, name, v1alpha1.BF16)
+		for _, ends := range cuts {
+			for _, transfer := range []float64{0, 5e10} {
+				q := Query{Profile: p, Device: d, Workload: Workload{Input: 1000, Output: 100, Concurrency: 8, Clients: 8}}
+				listed, first := q, 0
+				q.Cut, q.Transfer = p.Cut(ends), transfer
+				for _, end := range ends {
+					listed.Stages = append(listed.Stages, Stage{Device: d, First: first, End: end, Transfer: transfer})
+					first = end
+				}
+				if err := q.Check(); err != nil {
+					t.Fatal(err)
+				}
+				got, want := Serve(&q, &c), Serve(&listed, &c)
+				if math.Abs(got.TPOT/want.TPOT-1) > 1e-9 || math.Abs(got.TTFT/want.TTFT-1) > 1e-9 || math.Abs(got.OutputTokensPerSecond/want.OutputTokensPerSecond-1) > 1e-9 {
+					t.Errorf("%s cut at %v: %+v, listed one by one %+v", name, ends, got, want)
+				}
 			}
 		}
+	}
+}
+
+func TestCheckCut(t *testing.T) {
+	q := Query{Profile: profile(t, "Llama-3.1-8B", v1alpha1.BF16), Device: product(t, "NVIDIA H200")}
+	q.Cut = profile(t, "Llama-3.1-70B", v1alpha1.BF16).Cut([]int{40, 80})
+	if err := q.Check(); err == nil || !strings.Contains(err.Error(), "cut: it ends at layer 80 of 32") {
+		t.Errorf("a cut of another model: error %v", err)
+	}
+	q.Cut, q.Transfer = nil, -1
+	if err := q.Check(); err == nil || !strings.Contains(err.Error(), "transfer: -1") {
+		t.Errorf("a negative rate: error %v", err)
 	}
 }

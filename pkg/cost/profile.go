@@ -99,7 +99,7 @@ func NewProfile(m *model.Model, precisions Precisions) *Profile {
 		r.first, r.end = layers.First, layers.End
 		p.runs = append(p.runs, r)
 	}
-	p.all = p.before(p.Layers())
+	p.all = p.among(0, p.Layers())
 	return p
 }
 
@@ -120,12 +120,12 @@ func (p *Profile) form(m *model.Model, layer int, precisions Precisions) run {
 	return run{mixer: at, mixture: work.Expert > 0}
 }
 
-// before counts the layers before an index.
-func (p *Profile) before(layer int) counts {
+// among counts layers first to end-1.
+func (p *Profile) among(first, end int) counts {
 	var n counts
 	for i := range p.runs {
-		if r := &p.runs[i]; r.first < layer {
-			n.add(r, min(r.end, layer)-r.first)
+		if r := &p.runs[i]; r.first < end && first < r.end {
+			n.add(r, min(r.end, end)-max(r.first, first))
 		}
 	}
 	return n

@@ -26,8 +26,13 @@ type Query struct {
 	Device   *Device
 	Strategy Strategy
 	Workload Workload
-	// Stages lists the stages of a pipeline over unequal devices or with given runs of layers, in order; Strategy.Pipeline does not
-	// count then. Empty means Strategy.Pipeline equal stages on Device.
+	// Cut is where the layers are cut into stages, which are all on Device; Strategy.Pipeline does not count then. Nil means
+	// Strategy.Pipeline equal stages.
+	Cut *Cut
+	// Transfer is the rate at which stages on Device send to each other, in bytes per second; 0 takes what its links reach.
+	Transfer float64
+	// Stages lists the stages of a pipeline over unequal devices, in order; neither Strategy.Pipeline nor Cut and Transfer count
+	// then.
 	Stages []Stage
 }
 

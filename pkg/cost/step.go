@@ -1,6 +1,9 @@
 package cost
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // Strategy is how one instance of a model is spread over devices. Degrees below 1 count as 1.
 type Strategy struct {
@@ -12,18 +15,24 @@ type Strategy struct {
 	// Expert is how many of a stage's ranks whole experts are spread over; the width of the experts is split over the
 	// rest.
 	Expert int
+	// DecodeContext is how many of the tensor ranks share out the tokens of the cache while decoding.
+	DecodeContext int
+	// Islands is how many islands the groups of AttentionData lie in, in equal parts. Islands reach each other over the
+	// device's Network.
+	Islands int
 }
 
 // degrees are the degrees of a strategy as numbers of at least 1.
 type degrees struct {
-	tensor, stages, data, expert, ranks float64
+	tensor, stages, data, expert, decode, islands, ranks float64
 }
 
 func (s Strategy) degrees() degrees {
 	d := degrees{
 		tensor: float64(max(1, s.Tensor)), stages: float64(max(1, s.Pipeline)),
-		data: float64(max(1, s.AttentionData)), expert: float64(max(1, s.Expert)),
+		data: float64(max(1, s.AttentionData)), expert: float64(max(1, s.Expert)), decode: float64(max(1, s.DecodeContext)),
 	}
+	d.islands = min(float64(max(1, s.Islands)), d.data)
 	d.ranks = d.tensor * d.data
 	d.expert = min(d.expert, d.ranks)
 	return d
@@ -57,10 +66,13 @@ type stepper struct {
 	cache                  float64 // bytes of keys and values per second
 	compute                [4]float64
 	products               float64 // operations of attention per second
-	link                   float64 // bytes per second that collectives reach between the ranks of a stage
+	link                   float64 // bytes per second that collectives reach between the ranks of a stage that share an island
+	network                float64 // bytes per second that they reach between islands
 	traffic                float64 // seconds of a layer for the residual stream of a token
 	tensorStart, dataStart float64 // seconds before the first byte of a collective
+	decodeStart            float64
 	visits                 float64 // share of the tokens of all groups that visit an expert of a rank
+	crossings              float64 // share of the tokens of other islands that visit an expert of a rank's island
 }
 
 // linearShares are the constants of matrices by the width in which they are computed.
@@ -69,7 +81,7 @@ var linearShares = [4]Constant{bits16: LinearShare16, bits8: LinearShare8, bits4
 func newStepper(p *Profile, d *Device, c *Constants, g degrees) stepper {
 	s := stepper{
 		p: p, c: c, degrees: g, read: d.Bandwidth * c[WeightShare], cache: d.Bandwidth * c[CacheShare],
-		products: d.peak[bits16] * c[AttentionShare], visits: 1,
+		products: d.peak[bits16] * c[AttentionShare], visits: 1, crossings: 1,
 	}
 	for w := range s.compute {
 		at := width(w)
@@ -82,16 +94,20 @@ func newStepper(p *Profile, d *Device, c *Constants, g degrees) stepper {
 	if d.HostLink {
 		share, latency = c[HostLinkShare], c[HostReduceSeconds]
 	}
-	s.link = max(1, d.Link*share)
+	s.link, s.network = max(1, d.Link*share), max(1, cmp.Or(d.Network, d.Link)*c[HostLinkShare])
 	s.traffic = p.hidden * 2 * c[Traffic] / s.read
 	if g.tensor > 1 {
 		s.traffic /= math.Sqrt(g.tensor)
 		s.tensorStart = latency * math.Log2(g.tensor)
 	}
+	if g.decode > 1 {
+		s.decodeStart = latency * math.Log2(g.decode)
+	}
 	if g.data > 1 {
-		s.dataStart = latency * math.Log2(g.data)
+		s.dataStart = latency*math.Log2(g.data/g.islands) + c[HostReduceSeconds]*math.Log2(g.islands)
 		if g.expert > 1 {
 			s.visits = -math.Expm1(p.experts.active * math.Log1p(-1/g.data))
+			s.crossings = -math.Expm1(p.experts.active * math.Log1p(-1/g.islands))
 		}
 	}
 	return s
@@ -112,7 +128,7 @@ func (s *stepper) times(b batch) layerTimes {
 	}
 	tokens := b.sequences + b.prompt
 	p := s.p
-	every := tokens*s.traffic + s.c[LayerSeconds] + s.collect(tokens)
+	every := tokens*s.traffic + s.c[LayerSeconds] + s.collect(tokens) + s.merge(b.sequences)
 	var t layerTimes
 	for i := range p.mixers {
 		t.mixers[i] = s.mix(&p.mixers[i], &b, tokens)
@@ -143,8 +159,8 @@ func (t *layerTimes) layers(n *counts, kinds int) float64 {
 // run returns the time of a run of layers, with the head where it has the last layer and the encoder where it has the
 // first.
 func (s *stepper) run(t *layerTimes, first, end int) float64 {
-	to, from, kinds := s.p.before(end), s.p.before(first), len(s.p.mixers)
-	return s.p.withEnds(t.layers(&to, kinds)-t.layers(&from, kinds), t, first, end)
+	n := s.p.among(first, end)
+	return s.p.withEnds(t.layers(&n, len(s.p.mixers)), t, first, end)
 }
 
 // withEnds adds the ends of the model that a run of layers includes to its time.
@@ -195,6 +211,8 @@ func (s *stepper) mix(m *mixer, b *batch, tokens float64) float64 {
 	}
 	a := &s.p.attention
 	heads := math.Ceil(a.heads / s.tensor)
+	// Ranks that share out the tokens each have the queries of all of them, for their own tokens.
+	share, queries := 1/s.decode, heads*s.decode
 	kv := max(1, a.kvHeads/s.tensor)
 	seen, reach := m.fixed, m.fixed
 	for i := range m.attended {
@@ -202,8 +220,8 @@ func (s *stepper) mix(m *mixer, b *batch, tokens float64) float64 {
 		reach += m.attended[i].reach(b.length)
 	}
 	scored, scores := m.indexed.seen(b.context), m.indexed.reach(b.length)
-	read := b.sequences * (seen*kv*a.cached + scored*a.index.cached) * a.bytes / s.cache
-	compute := b.sequences * (seen*heads*a.decode + scored*a.index.operations) / s.products
+	read := b.sequences * (share*seen*kv*a.cached + scored*a.index.cached) * a.bytes / s.cache
+	compute := b.sequences * (share*seen*queries*a.decode + scored*a.index.operations) / s.products
 	prompt := b.prompt * (reach*heads*a.prefill + scores*a.index.operations) / s.products
 	return t + soft(read, compute) + prompt
 }
@@ -216,6 +234,6 @@ func (s *stepper) route(tokens float64) float64 {
 	}
 	visited := -math.Expm1(e.missed * tokens)
 	read := e.count * visited * e.weights * e.bytes / (s.ranks * s.read)
-	compute := 2 * e.active * e.weights * tokens / (s.ranks * s.compute[e.width] * s.c[ExpertShare])
+	compute := 2 * e.weights * (e.active*tokens/s.c[ExpertShare] + s.c[ExpertPadding]*e.count*visited) / (s.ranks * s.compute[e.width])
 	return soft(read, compute)
 }

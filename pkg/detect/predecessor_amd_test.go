@@ -56,7 +56,7 @@ func TestAMDBandwidthIsTheProducts(t *testing.T) {
 			h.PCI(amdAt("0000:05:00.0", test.ids, test.revision, map[string]string{
 				"mem_info_vram_total": fmt.Sprint(test.memoryMiB << 20), "pp_dpm_mclk": "0: 96Mhz\n1: 1250Mhz *\n",
 			}))
-			d := onlyDevice(t, withoutTools(t, h, amd.GPU()))
+			d := compose.OnlyDevice(t, withoutTools(t, h, amd.GPU()))
 			if got := bandwidth(d); got != test.want || d.Memory.TotalMiB != test.memoryMiB {
 				t.Errorf("%q has %d MB/s, want %d; memory %+v", d.Product, got, test.want, d.Memory)
 			}
@@ -71,7 +71,7 @@ func TestCXLMemoryIsNotTheGPUs(t *testing.T) {
 	h.PCI(amdAt("0000:05:00.0", "1002:74a1 1002:74a1", "00", map[string]string{
 		"mem_info_vram_total": fmt.Sprint(196592 << 20), "mem_info_vis_vram_total": fmt.Sprint(196592 << 20),
 	}))
-	if d := onlyDevice(t, withoutTools(t, h, amd.GPU())); d.Memory.TotalMiB != 196592 {
+	if d := compose.OnlyDevice(t, withoutTools(t, h, amd.GPU())); d.Memory.TotalMiB != 196592 {
 		t.Errorf("got %+v", d.Memory)
 	}
 }
@@ -83,7 +83,7 @@ func TestVBIOSIsNoDriverVersion(t *testing.T) {
 	h.PCI(amdAt("0000:03:00.0", "1002:744c 1da2:e471", "c8", map[string]string{
 		"vbios_version": "113-D70401XT-N11", "mem_info_vram_total": "25753026560",
 	}))
-	d := onlyDevice(t, withoutTools(t, h, amd.GPU()))
+	d := compose.OnlyDevice(t, withoutTools(t, h, amd.GPU()))
 	if d.DriverVersion != "6.12.12" || d.FirmwareVersion != "113-D70401XT-N11" || d.ComputeCapability != "gfx1100" || d.PCI.Revision != "c8" {
 		t.Errorf("got driver %q, firmware %q, capability %q, revision %q", d.DriverVersion, d.FirmwareVersion, d.ComputeCapability, d.PCI.Revision)
 	}

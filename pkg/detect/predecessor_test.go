@@ -30,15 +30,6 @@ func withoutTools(t *testing.T, h *compose.Host, backends ...backend.Backend) v1
 	return detect.Detect(t.Context(), &host.Host{Files: h.Replay(t).Files}, detect.Options{Backends: backends}).Status
 }
 
-// onlyDevice is the one device of a status.
-func onlyDevice(t *testing.T, status v1alpha1.AcceleratorInventoryStatus) v1alpha1.Device {
-	t.Helper()
-	if len(status.Devices) != 1 {
-		t.Fatalf("%d devices, want 1: %+v", len(status.Devices), status.Devices)
-	}
-	return status.Devices[0]
-}
-
 func bandwidth(d v1alpha1.Device) int64 {
 	if d.Performance == nil {
 		return 0

@@ -33,7 +33,7 @@ func TestTPUGenerationIsItsPCIID(t *testing.T) {
 		Place: "pci0000:00/0000:00:04.0", IDs: "1ae0:0062 1ae0:0000", Class: "ff0000", Revision: "00", Driver: "vfio-pci", NUMA: -1,
 		Extra: map[string]string{"tpu_version": "v4", "chip_count": "256"},
 	})
-	d := onlyDevice(t, withoutTools(t, h, google.TPU()))
+	d := compose.OnlyDevice(t, withoutTools(t, h, google.TPU()))
 	if d.Architecture != "v5p" || d.Memory.TotalMiB != 95<<10 {
 		t.Errorf("got %s with %+v", d.Architecture, d.Memory)
 	}

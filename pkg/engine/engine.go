@@ -53,7 +53,13 @@ func Names() []string {
 	return names
 }
 
-// Find returns the row of an engine; an empty name means Default. The error lists the names.
+// Choice says which engines there are.
+func Choice() string {
+	return "one of " + strings.Join(Names(), ", ") + ", or for a program of your own a name with your domain (example.com/engine)"
+}
+
+// Find returns the row of an engine; an empty name means Default, and one with a domain (example.com/engine) a program of the
+// user's own. The error lists the names.
 func Find(name v1alpha1.Engine) (*Engine, error) {
 	if name == "" {
 		name = Default
@@ -63,11 +69,14 @@ func Find(name v1alpha1.Engine) (*Engine, error) {
 			return e, nil
 		}
 	}
+	if own := named(string(name)); own != nil {
+		return own, nil
+	}
 	return nil, unknown(string(name))
 }
 
 // Parse finds an engine by its name or another word for it in any case, which a version may follow: `vLLM`, `trtllm`,
-// `TensorRT-LLM 0.17`. It also returns the name of the constants of its speed, which may depend on the version.
+// `TensorRT-LLM 0.17`, or a program of the user's own by its name with a domain. It also returns the name of the constants of its speed, which may depend on the version.
 func Parse(text string) (*Engine, string, error) {
 	word, version, _ := strings.Cut(strings.ToLower(strings.TrimSpace(text)), " ")
 	for _, e := range table {
@@ -78,6 +87,9 @@ func Parse(text string) (*Engine, string, error) {
 			return e, e.OldCosts, nil
 		}
 		return e, string(e.Name), nil
+	}
+	if own := named(strings.TrimSpace(text)); own != nil {
+		return own, string(own.Name), nil
 	}
 	return nil, "", unknown(text)
 }
@@ -99,5 +111,5 @@ func unknown(name string) error {
 	if len(name) > mostShown {
 		name = name[:mostShown] + "…"
 	}
-	return fmt.Errorf("engine %q is not known: use one of %s", name, strings.Join(Names(), ", "))
+	return fmt.Errorf("engine %q is not known: use %s", name, Choice())
 }

@@ -14,8 +14,8 @@ type Parallelism struct {
 	// AttentionData is set where groups of devices can each have sequences of their own while all share the experts.
 	// AllAttentionData is set where all tensor ranks must then do so.
 	AttentionData, AllAttentionData bool
-	// DecodeContext is set where tensor ranks can share out the tokens of the cache.
-	DecodeContext bool
+	// DecodeContext is the rule for tensor ranks that share out the tokens of the cache; nil where they cannot.
+	DecodeContext *DecodeContext
 	// TrainsExperts is set where an expert degree is worth choosing in training.
 	TrainsExperts bool
 	// Context is the rule for ranks that share out the tokens of a sequence; nil where there are none.

@@ -8,9 +8,9 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 // ModelConfig.verify_with_parallel_config, QKVParallelLinear and MergedColumnParallelLinear of vLLM, which SGLang has
 // from it; Attention of TensorRT-LLM.
 func TensorDegrees(a *v1alpha1.Architecture, limit int) []int {
-	var degrees []int
+	degrees, list := make([]int, 0, 8), shares(a)
 	for d := 1; d <= min(limit, max(1, int(a.Attention.Heads))); d++ {
-		if splits(a, d) {
+		if divides(&list, d) && !cutsKeys(a, d) {
 			degrees = append(degrees, d)
 		}
 	}
@@ -38,14 +38,19 @@ func shares(a *v1alpha1.Architecture) [7]share {
 	return list
 }
 
-// splits says whether every share of a model divides by a degree.
+// splits says whether a model can be shared out among as many tensor ranks as a degree says.
 func splits(a *v1alpha1.Architecture, degree int) bool {
-	for _, s := range shares(a) {
-		if int(s.count)%degree != 0 {
+	list := shares(a)
+	return divides(&list, degree) && !cutsKeys(a, degree)
+}
+
+func divides(list *[7]share, degree int) bool {
+	for i := range list {
+		if int(list[i].count)%degree != 0 {
 			return false
 		}
 	}
-	return !cutsKeys(a, degree)
+	return true
 }
 
 // cutsKeys says whether key and value heads can be neither shared out nor repeated evenly. A latent is on every rank.

@@ -7,12 +7,14 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 // left over to the stages before the last one, from the back. Ranks: distributed/parallel_state (ExternalDP x DP x PP x TP);
 // the expert group is all ranks of one stage. Memory: gpu_memory_utilization 0.9 of the total; SlidingWindowSpec keeps
 // window - 1 + max_num_batched_tokens; EngineArgs.get_batch_defaults has large batches on devices of 70 GiB and more, except
-// for A100, where they cost throughput. Arguments: engine/arg_utils.py, distributed/utils.py.
+// for A100, where they cost throughput. Decode context parallelism: MLACommonImpl takes it with caches of 16 bits only ("DCP not support fp8
+// kvcache now", until pull request 44044), and on ROCm no backend for latents does (issue 57228). Arguments: engine/arg_utils.py, distributed/utils.py.
 var vllm = Engine{
 	Name:   v1alpha1.EngineVLLM,
 	Looked: "0.19.0",
 	Parallelism: Parallelism{
-		Instances: true, AttentionData: true, DecodeContext: true, Context: &Context{},
+		Instances: true, AttentionData: true, Context: &Context{},
+		DecodeContext: &DecodeContext{Vendors: []string{"nvidia"}, Caches: []v1alpha1.Precision{v1alpha1.BF16, v1alpha1.FP16}},
 	},
 	Stages: Stages{Cuts: CutAnywhere, Rest: toBeforeLast, Without: []trait{withEncoder}},
 	Ranks:  Ranks{Order: "tp-pp-dp", Experts: Experts{Over: []string{"tp", "cp", "dp"}, Whole: true}},

@@ -1,7 +1,9 @@
 package estimate
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
@@ -72,10 +74,21 @@ type Range struct {
 }
 
 func (s *Serving) answer(p *place) *Answer {
+	warnings := p.warnings
+	if most := p.Model.Architecture.MaxContext; most > 0 && s.Input+s.Output > int64(most) {
+		longer := fmt.Sprintf("%d tokens are more than the %d that %s was made for", s.Input+s.Output, most, p.Model.Name)
+		warnings = append(slices.Clip(warnings), longer)
+	}
 	return &Answer{
 		Model: p.Model.Name, Device: p.Product.Name, Engine: p.Engine.Name, Weights: p.Weights, KV: p.KV, Degrees: p.Degrees,
-		Devices: p.Degrees.Devices() * s.Replicas, Replicas: s.Replicas, DevicesPerNode: p.DevicesPerNode, Link: p.link, Warnings: p.warnings,
+		Devices: p.Degrees.Devices() * s.Replicas, Replicas: s.Replicas, DevicesPerNode: p.DevicesPerNode, Link: p.link, Warnings: warnings,
 	}
+}
+
+// show fills in the stages of a footprint that end before some layers.
+func (a *Answer) show(f *memory.Footprint, ends []int, device memory.Device) {
+	a.Stages = divide(f, ends, device)
+	a.Memory, a.footprint = fullest(a.Stages), f
 }
 
 // times fills in the times in milliseconds and the tokens per second of all copies.

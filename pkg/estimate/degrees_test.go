@@ -102,8 +102,8 @@ func TestFabric(t *testing.T) {
 	}{
 		{"inside a node", "H100", Degrees{Tensor: 8}, 8, "NVLink4+NVSwitch3", false, ""},
 		{"two nodes", "H100", Degrees{Tensor: 16}, 8, "network", true, "16 ranks share layers and a node has 8 devices"},
-		{"groups over two nodes", "H200", Degrees{Tensor: 8, AttentionData: 2}, 8, "network", true, "over the network"},
-		{"stages over two nodes", "H100", Degrees{Tensor: 8, Pipeline: 2}, 8, "NVLink4+NVSwitch3", false, "transfers between stages"},
+		{"groups over two nodes", "H200", Degrees{Tensor: 8, AttentionData: 2}, 8, "NVLink4+NVSwitch3", false, "exchange tokens over the network"},
+		{"stages over two nodes", "H100", Degrees{Tensor: 8, Pipeline: 2}, 8, "NVLink4+NVSwitch3", false, ""},
 		{"a rack", "GB200", Degrees{Tensor: 64}, 4, "NVLink5+NVSwitch4 rack", false, ""},
 		{"more than a rack", "GB300", Degrees{Tensor: 128}, 4, "network", true, "over the network"},
 		{"PCIe", "L40S", Degrees{Tensor: 4}, 8, "PCIe4 x16", true, ""},
@@ -122,7 +122,9 @@ func TestFabric(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			link, device, warnings := fabric(&p, d, tt.perNode, 25e9)
+			on := place{Deployment: Deployment{Product: p, Degrees: d, DevicesPerNode: tt.perNode, NetworkGbps: 200}}
+			on.fabric()
+			link, device, warnings := on.link, on.device, on.warnings
 			if link.Name != tt.link || device.HostLink != tt.host || device.Link != float64(link.BytesPerSecond) || link.BytesPerSecond < 1e9 {
 				t.Errorf("got %+v, host %v; want %s, host %v", link, device.HostLink, tt.link, tt.host)
 			}
@@ -139,9 +141,10 @@ func TestEveryProductHasALink(t *testing.T) {
 		if n := p.DevicesPerNode; n < 1 {
 			t.Errorf("%s: %d devices a node", p.Name, n)
 		}
-		link, _, _ := fabric(&p, Degrees{Tensor: 2, Pipeline: 1, AttentionData: 1, Expert: 1}, p.DevicesPerNode, 25e9)
-		if link.Name == "" || link.BytesPerSecond < 1e8 {
-			t.Errorf("%s: link %+v", p.Name, link)
+		on := place{Deployment: Deployment{Product: p, Degrees: Degrees{Tensor: 2, Pipeline: 1, AttentionData: 1, Expert: 1}, DevicesPerNode: p.DevicesPerNode, NetworkGbps: 200}}
+		on.fabric()
+		if on.link.Name == "" || on.link.BytesPerSecond < 1e8 {
+			t.Errorf("%s: link %+v", p.Name, on.link)
 		}
 	}
 }

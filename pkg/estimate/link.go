@@ -39,33 +39,40 @@ func hostLink(p *accelerator.Product) Link {
 	return Link{Name: name, BytesPerSecond: mbps * 1e6}
 }
 
-// fabric returns the link that joins the ranks of a stage, the device of the model of costs with that link, and warnings.
-func fabric(p *accelerator.Product, d Degrees, perNode int, networkBytes float64) (Link, cost.Device, []string) {
-	device := cost.NewDevice(p)
-	device.Network = networkBytes
-	link := Link{Name: p.Link, BytesPerSecond: int64(device.Link)}
-	var warnings []string
-	group, own := d.group(), reach(p, perNode)
+// fabric finds the link that joins the ranks of a stage, the rates of the device over that link, and the devices that exchange
+// data without the network.
+func (p *place) fabric() {
+	of, group, own := &p.Product, p.Degrees.group(), reach(&p.Product, p.DevicesPerNode)
+	p.device = cost.NewDevice(of)
+	p.device.Network = p.NetworkGbps / 8 * 1e9
+	p.island = max(own, p.DevicesPerNode)
+	p.link = Link{Name: of.Link, BytesPerSecond: int64(p.device.Link)}
+	if p.inside = p.Degrees.AttentionData; p.Degrees.Tensor <= p.island && group > p.island {
+		if p.inside = p.island / p.Degrees.Tensor; p.Degrees.AttentionData%p.inside != 0 {
+			p.inside = 1
+		}
+		group = p.inside * p.Degrees.Tensor
+		p.warn("%d ranks share experts and a node has %d devices: they exchange tokens over the network, at %.0f Gbit/s a device, which nothing was calibrated on",
+			p.Degrees.group(), p.DevicesPerNode, p.NetworkGbps)
+	}
 	switch {
 	case group == 1 || group <= own:
-		if group == 1 && link.BytesPerSecond == 0 {
-			link = hostLink(p)
+		if group == 1 && p.link.BytesPerSecond == 0 {
+			p.link = hostLink(of)
 		}
-	case group <= perNode:
-		link = hostLink(p)
+	case group <= p.DevicesPerNode:
+		p.link, p.device.HostLink = hostLink(of), true
 		if own > 1 {
-			warnings = append(warnings, fmt.Sprintf("the %s joins %d devices: %d ranks share layers over %s", p.Link, own, group, link.Name))
+			p.warn("the %s joins %d devices: %d ranks share layers over %s", of.Link, own, group, p.link.Name)
 		}
-		device.HostLink = true
 	default:
-		link = Link{Name: "network", BytesPerSecond: int64(networkBytes)}
-		warnings = append(warnings, fmt.Sprintf("%d ranks share layers and a node has %d devices: they do so over the network, at %.0f Gbit/s a device, which nothing was calibrated on",
-			group, perNode, networkBytes*8/1e9))
-		device.HostLink = true
+		p.link, p.device.HostLink = Link{Name: "network", BytesPerSecond: int64(p.device.Network)}, true
+		p.warn("%d ranks share layers and a node has %d devices: they do so over the network, at %.0f Gbit/s a device, which nothing was calibrated on",
+			group, p.DevicesPerNode, p.NetworkGbps)
 	}
-	device.Link = float64(link.BytesPerSecond)
-	if total := d.Devices(); d.Pipeline > 1 && group <= max(own, perNode) && total > max(own, perNode) {
-		warnings = append(warnings, fmt.Sprintf("%d devices are more than one node's %d: transfers between stages that cross nodes are counted over the %s", total, perNode, link.Name))
-	}
-	return link, device, warnings
+	p.device.Link = float64(p.link.BytesPerSecond)
+}
+
+func (p *place) warn(format string, values ...any) {
+	p.warnings = append(p.warnings, fmt.Sprintf(format, values...))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -13,6 +14,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/model"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // Load is the requests that an instance gets.
@@ -100,11 +102,10 @@ func (s *Serving) normal() error {
 // place is a checked deployment with the values that follow from it.
 type place struct {
 	Deployment
-	memory   memory.Device
 	link     Link
 	device   cost.Device
-	profile  *cost.Profile
-	strategy cost.Strategy
+	island   int // devices that exchange data without the network
+	inside   int // attention-data-parallel groups that share an island
 	warnings []string
 }
 
@@ -124,8 +125,7 @@ func (d Deployment) placed(training *v1alpha1.TrainingWorkload) (*place, error) 
 	if err := p.Engine.Runs(on, p.Weights, &p.Model.Architecture); err != nil {
 		return nil, err
 	}
-	stored := cost.Stored(p.Model, p.Weights, p.KV)
-	p.KV = stored.Cache
+	p.KV = cost.Stored(p.Model, p.Weights, p.KV).Cache
 	p.NetworkGbps = cmp.Or(p.NetworkGbps, DefaultNetworkGbps)
 	if !(p.NetworkGbps > 0 && p.NetworkGbps <= maxNetworkGbps) {
 		return nil, fmt.Errorf("network-gbps %g: set it to a positive rate up to %g", p.NetworkGbps, maxNetworkGbps)
@@ -145,22 +145,9 @@ func (d Deployment) placed(training *v1alpha1.TrainingWorkload) (*place, error) 
 	if err := p.legal(training, data); err != nil {
 		return nil, err
 	}
-	p.memory = memoryOf(&p.Product)
-	if err := p.memory.Check(); err != nil {
-		return nil, fmt.Errorf("device %q: %w", p.Product.Name, err)
-	}
-	var warnings []string
-	p.link, p.device, warnings = fabric(&p.Product, p.Degrees, p.DevicesPerNode, p.NetworkGbps/8*1e9)
-	p.warnings = append(p.warnings, warnings...)
+	p.fabric()
 	if !computes(&p.Product, p.Weights) {
 		p.warnings = append(p.warnings, fmt.Sprintf("%s does not compute in %s: weights are stored in it and expanded to 16 bits", p.Product.Name, p.Weights))
-	}
-	p.profile = cost.NewProfile(p.Model, stored)
-	p.strategy = cost.Strategy{
-		Tensor: p.Degrees.Tensor, Pipeline: p.Degrees.Pipeline, AttentionData: p.Degrees.AttentionData, Expert: p.Degrees.Expert,
-	}
-	if training != nil {
-		p.strategy.Expert = 1 // in training the data ranks share the experts
 	}
 	return p, nil
 }
@@ -175,6 +162,8 @@ func (p *place) fillWeights() error {
 			p.Weights = v1alpha1.FP16
 			p.warnings = append(p.warnings, fmt.Sprintf("%s has no BF16: weights are in FP16", p.Product.Name))
 		}
+	case !slices.Contains(Precisions, p.Weights):
+		return fmt.Errorf("weights %s: no checkpoint stores it: use one of %v", p.Weights, Precisions)
 	case p.Weights == v1alpha1.BF16 && lacking:
 		return fmt.Errorf("weights %s: %s has no BF16: use FP16", p.Weights, p.Product.Name)
 	}
@@ -194,27 +183,23 @@ func computes(p *accelerator.Product, weights v1alpha1.Precision) bool {
 	return weights == v1alpha1.FP32 // every device has a rate for it, if not for matrices
 }
 
-func (p *place) layout() memory.Layout {
-	return memory.Layout{Tensor: p.Degrees.Tensor, Pipeline: p.Degrees.Pipeline, AttentionData: p.Degrees.AttentionData, Expert: p.Degrees.Expert}
-}
-
-// estimator returns the estimator with the constants of the deployment's family.
-func (p *place) estimator() (*cost.Estimator, error) {
+// estimator returns the estimator with the constants of the deployment's family, which depend on the engine's version.
+func (p *place) estimator(tier *shape.Tier) (*cost.Estimator, error) {
 	calibration, err := cost.Load()
 	if err != nil {
 		return nil, err
 	}
-	return calibration.Estimator(cost.Family{Architecture: p.device.Architecture, Engine: p.Engine.Costs, Class: p.profile.Class()}), nil
+	family := tier.Family(&p.device)
+	family.Engine = p.Engine.Costs
+	return calibration.Estimator(family), nil
 }
 
-// setup returns what memory is counted for, with the cache of so many sequences for each attention data group.
-func (s *Serving) setup(p *place, sequences int64) memory.Setup {
-	return memory.Setup{
-		Model: p.Model, Engine: p.Engine.Name, Weights: p.Weights, KV: p.KV, Layout: p.layout(),
-		Inference: &memory.Inference{
-			MaxModelLen: s.Input + s.Output, Sequences: sequences, BatchedTokens: s.MaxBatchedTokens, BatchedSequences: s.MaxSequences,
-		},
-	}
+// look asks the planner about the load on so many devices; about the given degrees alone where there are any.
+func (s *Serving) look(p *place, asked *v1alpha1.Parallelism, devices int) (*look, error) {
+	input, output := int32(s.Input), int32(s.Output)
+	return p.look(&v1alpha1.ModelPlacementSpec{Parallelism: asked, Workload: v1alpha1.Workload{
+		Inference: &v1alpha1.InferenceWorkload{MaxModelLen: input + output, MaxSequences: 1, InputTokens: &input, OutputTokens: &output},
+	}}, shape.Limits{Tokens: s.MaxBatchedTokens, Sequences: s.MaxSequences}, devices)
 }
 
 // Serve estimates a deployment that serves requests. The error names the field, its value and what to set. A model that
@@ -227,37 +212,44 @@ func Serve(s Serving) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	footprint, err := memory.New(s.setup(p, 1), p.memory)
+	l, err := s.look(p, p.Degrees.parallelism(p.Degrees.AttentionData), p.Degrees.Devices())
 	if err != nil {
 		return nil, err
 	}
-	if most := p.Model.Architecture.MaxContext; most > 0 && s.Input+s.Output > int64(most) {
-		p.warnings = append(p.warnings, fmt.Sprintf("%d tokens are more than the %d that %s was made for", s.Input+s.Output, most, p.Model.Name))
+	return s.on(p, l)
+}
+
+// on estimates a valid deployment on the devices that the planner looks at.
+func (s *Serving) on(p *place, l *look) (*Answer, error) {
+	c, err := l.at(p.Degrees, p.Degrees.AttentionData, p.inside)
+	if err != nil {
+		return nil, err
 	}
-	stages := p.divide(footprint)
 	a := s.answer(p)
-	if a.Reason = shortfall(stages); a.Reason != "" {
-		a.Stages, a.Memory, a.footprint = stages, fullest(stages), footprint
+	a.show(c.Footprint.Footprint, c.Ends, l.memory)
+	if a.Reason = shortfall(a.Stages); a.Reason != "" {
 		return a, nil
 	}
 	a.Fits = true
-	limits := footprint.Setup().Inference
-	a.Concurrency = s.running(p, tightest(stages), limits.BatchedSequences)
-	if err := s.times(p, a, float64(limits.BatchedTokens)); err != nil {
+	a.Concurrency = s.running(p, tightest(a.Stages), c.Footprint.Setup().Inference.BatchedSequences)
+	if err := s.times(p, a, c); err != nil {
 		return nil, err
 	}
-	return a, s.fill(p, a)
+	return a, s.fill(a, c, l.memory)
 }
 
 // fill counts the memory again, with the cache of the requests that run.
-func (s *Serving) fill(p *place, a *Answer) error {
-	groups := int64(a.Replicas * p.Degrees.AttentionData)
-	footprint, err := memory.New(s.setup(p, max(1, (a.Concurrency.Running+groups-1)/groups)*int64(p.Degrees.AttentionData)), p.memory)
+func (s *Serving) fill(a *Answer, c *shape.Candidate, device memory.Device) error {
+	groups := int64(a.Replicas * c.Data)
+	setup := c.Footprint.Setup()
+	load := *setup.Inference
+	setup.Inference = &load
+	load.Sequences = max(1, (a.Concurrency.Running+groups-1)/groups) * int64(c.Data)
+	footprint, err := memory.New(setup, device)
 	if err != nil {
 		return err
 	}
-	a.Stages = p.divide(footprint)
-	a.Memory, a.footprint = fullest(a.Stages), footprint
+	a.show(footprint, c.Ends, device)
 	return nil
 }
 
@@ -279,16 +271,15 @@ func (s *Serving) running(p *place, room, sequences int64) Concurrency {
 }
 
 // times estimates how fast the deployment is.
-func (s *Serving) times(p *place, a *Answer, batched float64) error {
-	e, err := p.estimator()
+func (s *Serving) times(p *place, a *Answer, c *shape.Candidate) error {
+	e, err := p.estimator(c.Tier)
 	if err != nil {
 		return err
 	}
-	copies := float64(s.Replicas)
-	q := cost.Query{Profile: p.profile, Device: &p.device, Strategy: p.strategy, Workload: cost.Workload{
-		Input: float64(s.Input), Output: float64(s.Output), MaxBatchedTokens: batched,
-		Concurrency: max(1, float64(a.Concurrency.Running)/copies), Clients: float64(s.Concurrency) / copies, Requests: float64(s.Requests) / copies,
-	}}
+	copies, q := float64(s.Replicas), c.Tier.Query(c, &p.device)
+	load := &q.Workload
+	load.Concurrency = max(1, float64(a.Concurrency.Running)/copies)
+	load.Clients, load.Requests = float64(s.Concurrency)/copies, float64(s.Requests)/copies
 	if err := q.Check(); err != nil {
 		return fmt.Errorf("device %q: %w", p.Product.Name, err)
 	}

@@ -118,17 +118,26 @@ func (o *Offers) add(s *price.Shape, w outcome) {
 	})
 }
 
-// on tries every legal way to spread the model over a shape's devices.
-func (r *Renting) on(shape *price.Shape) outcome {
-	product, ok := accelerator.Lookup(accelerator.Key{Product: shape.Product})
+// on tries every way in which the planner would spread the model over a shape's devices.
+func (r *Renting) on(rented *price.Shape) outcome {
+	product, ok := accelerator.Lookup(accelerator.Key{Product: rented.Product})
 	if !ok {
-		return outcome{reason: fmt.Sprintf("product %q is not in the catalogue", shape.Product)}
+		return outcome{reason: fmt.Sprintf("product %q is not in the catalogue", rented.Product)}
+	}
+	s := r.Serving
+	s.Product, s.Degrees, s.DevicesPerNode = product, Degrees{}, rented.Devices
+	p, err := s.placed(nil)
+	if err != nil {
+		return outcome{reason: err.Error()}
+	}
+	l, err := s.look(p, nil, rented.Devices)
+	if err != nil {
+		return outcome{reason: err.Error()}
 	}
 	var best outcome
-	for _, d := range spreads(r.Model.Architecture.MoE != nil, shape.Devices) {
-		s := r.Serving
-		s.Product, s.Degrees, s.Replicas, s.DevicesPerNode = product, d, shape.Devices/d.Devices(), shape.Devices
-		got := r.within(s)
+	for _, d := range l.spreads() {
+		s.Degrees, s.Replicas = d, rented.Devices/d.Devices()
+		got := r.within(s, l)
 		switch {
 		case got.answer == nil && best.answer == nil:
 			// Among equally near misses the one with the widest spread is kept.
@@ -142,38 +151,39 @@ func (r *Renting) on(shape *price.Shape) outcome {
 	return best
 }
 
-// spreads returns the degrees and replicas that use exactly so many devices, those with fewer devices an instance first.
-// The experts of a mixture are shared out whole among attention data parallel ranks.
-func spreads(mixture bool, devices int) []Degrees {
-	var list []Degrees
-	for tensor := 1; tensor <= devices; tensor++ {
-		for stages := 1; tensor*stages <= devices; stages++ {
-			for groups := 1; tensor*stages*groups <= devices; groups++ {
-				if devices%(tensor*stages*groups) != 0 || groups > 1 && !mixture {
-					continue
-				}
-				d := Degrees{Tensor: tensor, Pipeline: stages, AttentionData: groups, Expert: 1}
-				if groups > 1 {
-					d.Expert = tensor * groups
-				}
-				list = append(list, d)
-				if mixture && groups == 1 && tensor > 1 {
-					d.Expert = tensor
-					list = append(list, d)
-				}
+// spreads returns the degrees in which equal copies of the model use exactly the flavor's devices, those with fewer devices a
+// copy first; where it fits in none, the widest.
+func (l *look) spreads() []Degrees {
+	devices := l.flavor.Devices
+	var fitting, widest []Degrees
+	for _, of := range l.tier.Degrees(l.flavor) {
+		d := Degrees{Tensor: of.Tensor, Pipeline: 1, AttentionData: of.Data, Expert: of.Expert}
+		if devices%d.Devices() == 0 {
+			widest = []Degrees{d}
+		}
+		for c := range l.tier.Shapes(l.flavor, of, nil) {
+			if d.Pipeline = c.Stages; devices%d.Devices() == 0 {
+				fitting = append(fitting, d)
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Degrees) int { return cmp.Compare(a.Devices(), b.Devices()) })
-	return list
+	if len(fitting) == 0 {
+		return widest
+	}
+	slices.SortStableFunc(fitting, func(a, b Degrees) int { return cmp.Compare(a.Devices(), b.Devices()) })
+	return fitting
 }
 
 // searches is how often the range of concurrencies under limits is halved: to a thousandth within a factor of a million.
 const searches = 12
 
 // within serves at the asked concurrency, or at the largest one that meets the limits where none is asked.
-func (r *Renting) within(s Serving) outcome {
-	got, err := Serve(s)
+func (r *Renting) within(s Serving, l *look) outcome {
+	p, err := s.placed(nil)
+	if err != nil {
+		return outcome{reason: err.Error()}
+	}
+	got, err := s.on(p, l)
 	switch {
 	case err != nil:
 		return outcome{reason: err.Error()}
@@ -196,7 +206,7 @@ func (r *Renting) within(s Serving) outcome {
 		if best.answer != nil {
 			s.Concurrency = int64(math.Sqrt(float64(low) * float64(high)))
 		}
-		got, err := Serve(s)
+		got, err := s.on(p, l)
 		if err != nil {
 			return outcome{reason: err.Error()}
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/price"
 )
@@ -71,11 +72,17 @@ func TestLimitsCost(t *testing.T) {
 // TestMixturesSpreadExperts: the ways to spread a mixture have attention data groups, a dense model's have none, and all
 // use every device.
 func TestMixturesSpreadExperts(t *testing.T) {
-	if dense := spreads(false, 8); len(dense) != 10 || slices.ContainsFunc(dense, func(d Degrees) bool { return d.AttentionData > 1 || d.Expert > 1 || 8%d.Devices() != 0 }) {
+	spreads := func(model string) []Degrees {
+		r := renting(t, model, func(*Renting) {})
+		r.Serving.Product = must(accelerator.Find("H200"))
+		p := must(r.placed(nil))
+		return must(r.Serving.look(p, nil, 8)).spreads()
+	}
+	if dense := spreads("Llama-3.1-8B"); len(dense) != 10 || slices.ContainsFunc(dense, func(d Degrees) bool { return d.AttentionData > 1 || d.Expert > 1 || 8%d.Devices() != 0 }) {
 		t.Errorf("dense: %+v", dense)
 	}
-	if !slices.Contains(spreads(true, 8), Degrees{Tensor: 1, Pipeline: 1, AttentionData: 8, Expert: 8}) {
-		t.Error("no attention data parallelism for a mixture")
+	if mixture := spreads("Mixtral-8x7B"); !slices.Contains(mixture, Degrees{Tensor: 1, Pipeline: 1, AttentionData: 8, Expert: 8}) {
+		t.Errorf("no attention data parallelism for a mixture: %+v", mixture)
 	}
 }
 

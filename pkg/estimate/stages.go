@@ -1,7 +1,6 @@
 package estimate
 
 import (
-	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/memory"
 )
 
@@ -27,21 +26,12 @@ type Stage struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-const mib = 1 << 20
-
-// memoryOf returns the product as a device of the model of memory.
-func memoryOf(p *accelerator.Product) memory.Device {
-	return memory.Device{Vendor: p.Vendor, Product: p.Name, TotalBytes: p.UsableMiB() * mib}
-}
-
-// divide returns the stages of a footprint, with the layers that the engine gives each by default.
-func (p *place) divide(f *memory.Footprint) []Stage {
-	s := f.Setup()
-	stages := make([]Stage, 0, s.Layout.Pipeline)
+// divide returns the stages of a footprint that end before some layers.
+func divide(f *memory.Footprint, ends []int, device memory.Device) []Stage {
+	stages := make([]Stage, 0, len(ends))
 	first := 0
-	for _, n := range p.Engine.Stages.Split(f.Layers(), s.Layout.Pipeline) {
-		end := first + n
-		use, room := f.Use(first, end), f.Room(first, end, p.memory)
+	for _, end := range ends {
+		use, room := f.Use(first, end), f.Room(first, end, device)
 		stages = append(stages, Stage{
 			FirstLayer: first, LastLayer: end - 1, Memory: Memory{Use: use, Total: use.Total()},
 			Available: room.Limit, CacheRoom: max(0, room.Free), Sequences: room.Sequences, Reason: room.Reason,

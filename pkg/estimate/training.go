@@ -7,6 +7,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/memory"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // Training is a deployment that trains a model. Its degrees have no attention data parallelism; Replicas is the number of
@@ -56,18 +57,20 @@ type TrainingRanges struct {
 	ModelTFLOPSPerDevice Range `json:"modelTFLOPSPerDevice"`
 }
 
-// frozen are the methods that train adapters only.
-var frozen = map[v1alpha1.TrainingMethod]bool{"LoRA": true, "QLoRA": true, "Prefix": true}
-
 // others are the methods that run further models beside the trained one; the time of those is not counted.
 var others = map[v1alpha1.TrainingMethod]string{
 	"DPO": "the reference model's forward passes", "RLHF": "generation and the passes of the reference, the reward and the critic",
 	"Distillation": "the teacher's forward passes",
 }
 
+// baseOf returns the format that a method keeps the weights in where nothing else is asked for.
+func baseOf(method v1alpha1.TrainingMethod) v1alpha1.Precision {
+	return append(memory.BaseFormats(method), v1alpha1.BF16)[0]
+}
+
 func (t *Training) normal() error {
 	w := &t.Workload
-	t.Replicas, w.MicroBatch, t.Weights = cmp.Or(t.Replicas, 1), cmp.Or(w.MicroBatch, 1), cmp.Or(t.Weights, v1alpha1.BF16)
+	t.Replicas, w.MicroBatch, t.Weights = cmp.Or(t.Replicas, 1), cmp.Or(w.MicroBatch, 1), cmp.Or(t.Weights, baseOf(w.Method))
 	if t.Degrees.AttentionData > 1 {
 		return fmt.Errorf("dp %d: training has data ranks and no attention data groups: leave it at 1", t.Degrees.AttentionData)
 	}
@@ -95,25 +98,30 @@ func Train(t Training) (*Trained, error) {
 	if err != nil {
 		return nil, err
 	}
-	layout := memory.Layout{Tensor: p.Degrees.Tensor, Pipeline: p.Degrees.Pipeline, Data: t.Replicas, Expert: p.Degrees.Expert}
-	footprint, err := memory.New(memory.Setup{Model: p.Model, Engine: p.Engine.Name, Weights: p.Weights, Layout: layout, Training: &t.Workload}, p.memory)
+	l, err := p.look(&v1alpha1.ModelPlacementSpec{
+		Parallelism: p.Degrees.parallelism(t.Replicas), Workload: v1alpha1.Workload{Training: &t.Workload},
+	}, shape.Limits{}, p.Degrees.Devices()*t.Replicas)
 	if err != nil {
 		return nil, err
 	}
-	stages := p.divide(footprint)
+	c, err := l.at(p.Degrees, t.Replicas, 1)
+	if err != nil {
+		return nil, err
+	}
+	stages := divide(c.Footprint.Footprint, c.Ends, l.memory)
 	a := &Trained{
 		Memory: fullest(stages), Stages: stages, Reason: shortfall(stages), Model: p.Model.Name, Device: p.Product.Name, Engine: p.Engine.Name,
 		Weights: p.Weights, Workload: t.Workload, Degrees: p.Degrees, Data: t.Replicas, Devices: p.Degrees.Devices() * t.Replicas,
-		DevicesPerNode: p.DevicesPerNode, Link: p.link, Warnings: p.warnings, footprint: footprint,
+		DevicesPerNode: p.DevicesPerNode, Link: p.link, Warnings: p.warnings, footprint: c.Footprint.Footprint,
 	}
 	if a.Fits = a.Reason == ""; !a.Fits {
 		return a, nil
 	}
-	return a, t.times(p, a)
+	return a, t.times(p, a, c)
 }
 
-func (t *Training) times(p *place, a *Trained) error {
-	e, err := p.estimator()
+func (t *Training) times(p *place, a *Trained, c *shape.Candidate) error {
+	e, err := p.estimator(c.Tier)
 	if err != nil {
 		return err
 	}
@@ -121,13 +129,7 @@ func (t *Training) times(p *place, a *Trained) error {
 	if what := others[w.Method]; what != "" {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("%s: the time of %s is not counted", w.Method, what))
 	}
-	if a.Devices <= p.DevicesPerNode {
-		p.device.Network = 0 // nothing leaves the node
-	}
-	job := cost.Training{
-		Profile: p.profile, Device: &p.device, Strategy: p.strategy, Replicas: t.Replicas, Batch: float64(w.GlobalBatch),
-		MicroBatch: float64(w.MicroBatch), Sequence: float64(w.SequenceLength), Checkpointing: w.ActivationCheckpointing, Frozen: frozen[w.Method],
-	}
+	job := *c.Tier.TrainingOf(c, &p.device)
 	if err := job.Check(); err != nil {
 		return fmt.Errorf("device %q: %w", p.Product.Name, err)
 	}

@@ -71,6 +71,7 @@ func TestTrainRefuses(t *testing.T) {
 		{"heads", "tp 3", func(s *Training) { s.Degrees.Tensor = 3 }},
 		{"sharding", "sharding", func(s *Training) { s.Workload.Sharding = "ZeRO9" }},
 		{"method", "method", func(s *Training) { s.Workload.Method = "Osmosis" }},
+		{"base of QLoRA", "quantization is BF16: with method QLoRA use one of [INT4 NVFP4 MXFP4]", func(s *Training) { s.Workload.Method, s.Weights = "QLoRA", "BF16" }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := trainingOf(t)
@@ -106,6 +107,11 @@ func TestTrainingNeedsWhatItSays(t *testing.T) {
 	}
 	if got := train(func(s *Training) { s.Workload.Method = "LoRA" }); got.Memory.Optimizer > base.Memory.Optimizer/10 || *got.StepSeconds >= *base.StepSeconds {
 		t.Error("LoRA costs as much as training everything")
+	}
+	lora := train(func(s *Training) { s.Workload.Method, s.Weights = "LoRA", "" })
+	qlora := train(func(s *Training) { s.Workload.Method, s.Weights = "QLoRA", "" })
+	if lora.Weights != "BF16" || qlora.Weights != "INT4" || qlora.Memory.Weights > lora.Memory.Weights*2/5 || qlora.Memory.Optimizer != lora.Memory.Optimizer {
+		t.Errorf("QLoRA keeps %d bytes in %s, LoRA %d in %s", qlora.Memory.Weights, qlora.Weights, lora.Memory.Weights, lora.Weights)
 	}
 	if got := train(func(s *Training) { s.Workload.ActivationCheckpointing = false; s.Workload.SequenceLength = 512 }); *got.ModelTFLOPSPerDevice != *got.TFLOPSPerDevice {
 		t.Error("without checkpoints nothing is computed again")

@@ -8,6 +8,8 @@ type counts struct {
 	// free and listed are by class: free counts the devices that a plan may use, listed all that have memory and are no
 	// host processors.
 	free, listed []int
+	// tainted is the number of nodes with taints.
+	tainted int
 }
 
 func (c *counts) grow(classes int) {
@@ -24,6 +26,9 @@ func (c *counts) clone() counts {
 
 // add adds a node's devices to the counts, or subtracts them where sign is -1.
 func (c *counts) add(n *NodeEntry, sign int) {
+	if len(n.Taints) > 0 {
+		c.tainted += sign
+	}
 	for i := range n.Devices {
 		d := &n.Devices[i]
 		if d.refusal == fit {
@@ -47,6 +52,9 @@ func (c *Cluster) RefusedCounts() map[Refusal]int {
 	}
 	return refused
 }
+
+// Tainted says whether a node has taints that pods must tolerate.
+func (c *Cluster) Tainted() bool { return c.counts.tainted > 0 }
 
 // FreeCounts returns the numbers of free devices by the number of their class; the caller may change the list.
 func (c *Cluster) FreeCounts() []int { return slices.Clone(c.counts.free) }

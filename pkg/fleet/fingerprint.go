@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // Fingerprint returns a text that is equal for two snapshots from which the planner gives the same answers: of equal
@@ -32,6 +34,9 @@ func (s *Snapshot) describeClaims() map[string]string {
 		for _, at := range on.pods {
 			pod := &s.Pods[at]
 			line := "pod " + string(pod.UID) + " " + pod.Namespace + "/" + pod.Name
+			if pod.Annotations[v1alpha1.AnnotationPlacementUID] != "" {
+				line += " bound to " + pod.Annotations[v1alpha1.AnnotationDevices]
+			}
 			if p := s.planOf(pod); p != nil {
 				line += " of " + string(p.UID)
 			}

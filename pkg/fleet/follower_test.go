@@ -126,7 +126,7 @@ func TestIndexIsWhatReadingAnewGives(t *testing.T) {
 				rt.Fatal("the fingerprints differ")
 			}
 			for n := range len(p.plans) + 1 {
-				got, want := dump(followed.Cluster(p.plans[:n])), dump(NewCluster(anew.nodes(p.plans[:n])))
+				got, want := dump(followed.Cluster(p.plans[:n], nil)), dump(NewCluster(anew.nodes(p.plans[:n])))
 				if diff := cmp.Diff(want, got); diff != "" {
 					rt.Fatalf("replacing %d plans (-anew +followed):\n%s", n, diff)
 				}

@@ -1,8 +1,10 @@
 package fleet
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -17,9 +19,11 @@ type Host struct {
 	// Inventory is nil where there is none.
 	Inventory *v1alpha1.AcceleratorInventory
 
+	// Silent says that the agent of the node has not been heard of for too long.
+	Silent bool
+
 	// nodeVersion is the resourceVersion of the Node that the facts are from.
 	nodeVersion string
-	silent      bool
 	// digest covers everything that a plan sees of the host, except who holds devices.
 	digest [sha256.Size]byte
 }
@@ -27,7 +31,7 @@ type Host struct {
 // NewHost returns the host of a Node and an inventory of the same name; either may be nil. Silent says that the node's
 // agent has not been heard of for too long.
 func NewHost(node *corev1.Node, inventory *v1alpha1.AcceleratorInventory, silent bool) *Host {
-	h := &Host{Inventory: inventory, silent: silent}
+	h := &Host{Inventory: inventory, Silent: silent}
 	if inventory != nil {
 		h.Name = inventory.Name
 	}
@@ -66,7 +70,7 @@ func (h *Host) is(node *corev1.Node, inventory *v1alpha1.AcceleratorInventory, s
 	if node != nil {
 		nodeVersion = node.ResourceVersion
 	}
-	return h.Exists == (node != nil) && h.nodeVersion == nodeVersion && nodeVersion != "" && h.silent == silent && same(h.Inventory, inventory)
+	return h.Exists == (node != nil) && h.nodeVersion == nodeVersion && nodeVersion != "" && h.Silent == silent && same(h.Inventory, inventory)
 }
 
 // same says whether two inventories are one object in the same version.
@@ -106,16 +110,58 @@ type NodeFacts struct {
 	// Name is the node's name. Address is its internal address, else its host name; it may be empty.
 	Name, Address string
 	Labels        map[string]string
-	// Closed says that the node takes no new work: it is cordoned, being deleted or not ready, or its agent is silent.
+	// Taints keep pods that do not tolerate them from being scheduled to the node, in order and without their times. Those by which the
+	// control plane says why the node is closed are left out.
+	Taints []corev1.Taint
+	// Cordoned says that the node is marked unschedulable.
+	Cordoned bool
+	// NotReady says that the kubelet reports that the node is not ready, or stopped reporting.
+	NotReady bool
+	// OutOfService says that somebody gave the node the taint node.kubernetes.io/out-of-service.
+	OutOfService bool
+	// Evicting are the node's NoExecute taints that are neither of the above, without their times.
+	Evicting []corev1.Taint
+	// Allocatable is what the node can give to pods; empty where it does not say.
+	Allocatable Amounts
+	// Closed says that the node takes no new work: it is cordoned, not ready, out of service or being deleted, or its agent is silent.
 	Closed bool
 }
 
 // FactsOf returns what a Node says of itself.
 func FactsOf(node *corev1.Node) NodeFacts {
-	return NodeFacts{
-		Name: node.Name, Address: address(node), Labels: node.Labels,
-		Closed: node.Spec.Unschedulable || !node.DeletionTimestamp.IsZero() || notReady(node),
+	facts := NodeFacts{
+		Name: node.Name, Address: address(node), Labels: node.Labels, Taints: taintsOf(node), Cordoned: node.Spec.Unschedulable, NotReady: notReady(node),
+		Allocatable: AmountsOf(node.Status.Allocatable),
 	}
+	for _, taint := range node.Spec.Taints {
+		switch {
+		case taint.Key == corev1.TaintNodeOutOfService:
+			facts.OutOfService = true
+		case taint.Effect == corev1.TaintEffectNoExecute && taint.Key != corev1.TaintNodeNotReady && taint.Key != corev1.TaintNodeUnreachable:
+			taint.TimeAdded = nil
+			facts.Evicting = append(facts.Evicting, taint)
+		}
+	}
+	facts.Closed = facts.Cordoned || facts.NotReady || facts.OutOfService || !node.DeletionTimestamp.IsZero()
+	return facts
+}
+
+// taintsOf returns the taints of a node that new pods must tolerate.
+func taintsOf(node *corev1.Node) []corev1.Taint {
+	var taints []corev1.Taint
+	for _, taint := range node.Spec.Taints {
+		switch {
+		case taint.Effect == corev1.TaintEffectPreferNoSchedule:
+		case taint.Key == corev1.TaintNodeNotReady, taint.Key == corev1.TaintNodeUnreachable, taint.Key == corev1.TaintNodeUnschedulable:
+		default:
+			taint.TimeAdded = nil
+			taints = append(taints, taint)
+		}
+	}
+	slices.SortFunc(taints, func(a, b corev1.Taint) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Effect, b.Effect))
+	})
+	return taints
 }
 
 // notReady says whether a node's kubelet reports that it is not ready, or stopped reporting. A node without the

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
@@ -19,6 +21,8 @@ type Node struct {
 	// Taken are devices that are held beyond what the inventory's allocations say, each with its holder: the placement
 	// ("namespace/name") whose plan holds it, or "" for anything else, which planning cannot move.
 	Taken map[v1alpha1.DeviceID]string
+	// Taints keep pods off the node that do not tolerate them.
+	Taints []corev1.Taint
 	// Unschedulable keeps new work off the node: it is cordoned, not ready, or its agent is silent.
 	Unschedulable bool
 }
@@ -43,6 +47,8 @@ type Device struct {
 type NodeEntry struct {
 	Name, Address string
 	Labels        map[string]string
+	// Taints keep pods off the node that do not tolerate them.
+	Taints []corev1.Taint
 	// Devices are in order of their ids, Islands in order of their first device.
 	Devices []Device
 	Islands []Island
@@ -80,7 +86,7 @@ func newReader(c *Cluster) *reader {
 
 // read indexes a node.
 func (r *reader) read(n *Node) *NodeEntry {
-	made := &NodeEntry{Name: n.Name, Address: n.Address, Labels: n.Labels, Closed: n.Unschedulable}
+	made := &NodeEntry{Name: n.Name, Address: n.Address, Labels: n.Labels, Taints: n.Taints, Closed: n.Unschedulable}
 	if n.Inventory == nil {
 		return made
 	}
@@ -193,7 +199,7 @@ func (r *reader) readHolders(n *Node) {
 		}
 		r.held[id] = h
 	}
-	for _, id := range n.Inventory.Spec.CordonedDevices {
+	for _, id := range slices.Concat(n.Inventory.Spec.CordonedDevices, n.Inventory.Status.Withdrawn()) {
 		r.held[id] = hold{refusal: refusedCordoned, under: refusedCordoned}
 	}
 }

@@ -12,8 +12,9 @@ import (
 
 // Cluster returns the index for a plan that replaces others. It is a copy in which only the nodes that those plans or
 // their pods are on are indexed again. On a node that takes no new work only the devices of the replaced plans are left,
-// since what runs may stay.
-func (s *Snapshot) Cluster(replaces []v1alpha1.ShardingPlan) *Cluster {
+// since what runs may stay. The plan uses no node for which shuns holds; nil holds for none. It is asked of the nodes of those plans and of
+// those that evict pods.
+func (s *Snapshot) Cluster(replaces []v1alpha1.ShardingPlan, shuns func(*Host) bool) *Cluster {
 	cluster, gone, touched := s.cluster.Clone(), replaced(replaces), sets.New[string]()
 	for i := range replaces {
 		touched.Insert(replaces[i].Spec.NodeNames()...)
@@ -23,9 +24,19 @@ func (s *Snapshot) Cluster(replaces []v1alpha1.ShardingPlan) *Cluster {
 			touched.Insert(s.Pods[i].Spec.NodeName)
 		}
 	}
+	if shuns == nil {
+		shuns = func(*Host) bool { return false }
+	}
+	for name, h := range s.hosts {
+		if len(h.Evicting) > 0 && shuns(h) {
+			touched.Insert(name)
+		}
+	}
 	for _, name := range sets.List(touched) {
 		if h := s.hosts[name]; h != nil && h.plannable() {
-			cluster.Update(s.node(h, gone, staysOn(name, replaces)))
+			node := s.node(h, gone, staysOn(name, replaces))
+			node.Unschedulable = node.Unschedulable || shuns(h)
+			cluster.Update(node)
 		}
 	}
 	return cluster
@@ -64,7 +75,7 @@ func (s *Snapshot) node(h *Host, gone map[types.UID]bool, stays []v1alpha1.Devic
 		}
 	}
 	return Node{
-		Name: h.Name, Address: h.Address, Labels: h.Labels, Inventory: inventory, Taken: taken, Unschedulable: h.Closed && len(stays) == 0,
+		Name: h.Name, Address: h.Address, Labels: h.Labels, Taints: h.Taints, Inventory: inventory, Taken: taken, Unschedulable: h.Closed && len(stays) == 0,
 	}
 }
 

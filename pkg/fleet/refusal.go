@@ -9,6 +9,7 @@ type Refusal string
 // Why no plan may use a device.
 const (
 	RefusedNode      Refusal = "on nodes that take no new work"
+	RefusedRoom      Refusal = "on nodes without room for what the pods ask for"
 	RefusedAmbiguous Refusal = "listed twice with one id"
 	RefusedCordoned  Refusal = "cordoned"
 	RefusedTaken     Refusal = "taken by other plans"
@@ -31,6 +32,7 @@ const (
 	refusedAllocated
 	refusedHealth
 	refusedMemory
+	refusedRoom
 	reasons
 )
 
@@ -38,6 +40,7 @@ const (
 var refusalTexts = [reasons]Refusal{
 	refusedCPU: RefusedCPU, refusedAmbiguous: RefusedAmbiguous, refusedNode: RefusedNode, refusedCordoned: RefusedCordoned,
 	refusedTaken: RefusedTaken, refusedAllocated: RefusedAllocated, refusedHealth: RefusedHealth, refusedMemory: RefusedMemory,
+	refusedRoom: RefusedRoom,
 }
 
 func (r reason) text() Refusal { return refusalTexts[r] }

@@ -40,8 +40,20 @@ func podOf(name, node string, phase corev1.PodPhase) corev1.Pod {
 	}
 }
 
+// bound is a pod of placement "placed" that was bound to a device.
+func bound(device string) corev1.Pod {
+	pod := podOf("one-0", "n", corev1.PodRunning)
+	pod.Annotations = map[string]string{v1alpha1.AnnotationPlacementUID: "placed", v1alpha1.AnnotationDevices: device}
+	return pod
+}
+
 func TestTaken(t *testing.T) {
 	one := planOn("n", "a")
+	next := planOn("n", "a")
+	next.Name, next.UID, next.Spec.Placement.UID = "one-2", "one-2", "placed"
+	next.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionActive, Status: metav1.ConditionTrue}}
+	other := *next.DeepCopy()
+	other.Spec.Placement.UID = "placed anew"
 	parted := inventory("a-mig1", "b")
 	parted.Status.Devices[0].Partition = &v1alpha1.DevicePartition{Kind: "MIG", Parent: "a"}
 	for name, c := range map[string]struct {
@@ -62,16 +74,35 @@ func TestTaken(t *testing.T) {
 		"a stranger's pod takes what the kubelet says": {
 			inventory: allocated(inventory("a", "b"), "b", "stranger"), want: []v1alpha1.DeviceID{"b"},
 		},
-		"a pod of a plan that is gone takes the node": {
-			inventory: inventory("a", "b"), pods: []corev1.Pod{podOf("one-0", "n", corev1.PodPending)}, want: []v1alpha1.DeviceID{"a", "b"},
+		"a pod that only has labels takes nothing": {
+			inventory: inventory("a", "b"), pods: []corev1.Pod{podOf("one-0", "n", corev1.PodPending)},
+		},
+		"a pod of a plan that is gone takes what it was bound to": {
+			inventory: inventory("a", "b"), pods: []corev1.Pod{bound("b")}, want: []v1alpha1.DeviceID{"b"},
 		},
 		"until the kubelet says what it holds": {
-			inventory: allocated(inventory("a", "b"), "a", "one-0"), pods: []corev1.Pod{podOf("one-0", "n", corev1.PodRunning)},
-			want: []v1alpha1.DeviceID{"a"},
+			inventory: allocated(inventory("a", "b"), "a", "one-0"), pods: []corev1.Pod{bound("b")}, want: []v1alpha1.DeviceID{"a"},
 		},
-		"a pod beside its plan's nodes takes the node": {
+		"and as many others where somebody has that": {
+			plans: []v1alpha1.ShardingPlan{other}, inventory: allocated(inventory("a", "b", "c", "d"), "b", "stranger"), pods: []corev1.Pod{bound("a,b")},
+			want: []v1alpha1.DeviceID{"a", "b", "c", "d"},
+		},
+		"a pod that kept its place when its plan was replaced takes its device": {
+			plans: []v1alpha1.ShardingPlan{next}, inventory: inventory("a", "b"), pods: []corev1.Pod{bound("a")}, want: []v1alpha1.DeviceID{"a"},
+		},
+		"and nothing from the plan after that": {
+			plans: []v1alpha1.ShardingPlan{next}, replaces: []v1alpha1.ShardingPlan{next},
+			inventory: allocated(inventory("a", "b"), "a", "one-0"), pods: []corev1.Pod{bound("a")},
+		},
+		"a pod that did not takes what it was bound to": {
+			plans: []v1alpha1.ShardingPlan{next}, inventory: inventory("a", "b", "c"), pods: []corev1.Pod{bound("b")}, want: []v1alpha1.DeviceID{"a", "b"},
+		},
+		"a pod of an earlier placement of the name takes one device more": {
+			plans: []v1alpha1.ShardingPlan{other}, inventory: inventory("a", "b", "c"), pods: []corev1.Pod{bound("a")}, want: []v1alpha1.DeviceID{"a", "b"},
+		},
+		"a pod beside its plan's nodes takes what it was bound to": {
 			plans: []v1alpha1.ShardingPlan{planOn("elsewhere", "x")}, inventory: inventory("a", "b"),
-			pods: []corev1.Pod{podOf("one-0", "n", corev1.PodRunning)}, want: []v1alpha1.DeviceID{"a", "b"},
+			pods: []corev1.Pod{bound("b")}, want: []v1alpha1.DeviceID{"b"},
 		},
 		"a pod that ended takes nothing": {
 			inventory: inventory("a", "b"),

@@ -18,20 +18,23 @@ func (c *Cluster) Take(holder string, plan *v1alpha1.ShardingPlanSpec) {
 			}
 		}
 	}
-	c.take(holder, refs)
+	c.take(holder, refs, refusedTaken, fit)
 }
 
 // TakeDevices marks devices, by their numbers, as taken by a placement whose name is not known.
-func (c *Cluster) TakeDevices(refs []int32) { c.take("", refs) }
+func (c *Cluster) TakeDevices(refs []int32) { c.take("", refs, refusedTaken, fit) }
 
-func (c *Cluster) take(holder string, refs []int32) {
+// Crowd marks devices, by their numbers, as on a node that has no room for their pods.
+func (c *Cluster) Crowd(refs []int32) { c.take("", refs, refusedRoom, refusedRoom) }
+
+func (c *Cluster) take(holder string, refs []int32, now, under reason) {
 	wanted, nodes := make(map[*Device]bool, len(refs)), map[int32]bool{}
 	for _, ref := range refs {
 		wanted[c.Device(ref)], nodes[ref>>c.shift] = true, true
 	}
 	for _, at := range slices.Sorted(maps.Keys(nodes)) {
 		c.change(at, func(d *Device) bool { return d.refusal == fit && wanted[d] }, func(d *Device) {
-			d.refusal, d.under, d.Holder = refusedTaken, fit, holder
+			d.refusal, d.under, d.Holder = now, under, holder
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -43,19 +44,12 @@ func (s *Snapshot) takenOn(node string, replaced map[types.UID]bool) holders {
 }
 
 // takeByPods adds the devices that the kubelet reports for pods, and for pods that it has not reported yet the devices of
-// their plan.
+// their plan, or those to which the operator bound them.
 func (s *Snapshot) takeByPods(taken holders, pods []int32, inventory *v1alpha1.AcceleratorInventory, replaced map[types.UID]bool) {
 	planOf := map[types.NamespacedName]*v1alpha1.ShardingPlan{}
 	for _, at := range pods {
-		pod := &s.Pods[at]
-		p := s.planOf(pod)
-		if p != nil {
-			planOf[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = p
-		}
-		if (p == nil || len(devicesOn(inventory.Name, p)) == 0) && !reported(inventory, pod) {
-			for i := range inventory.Status.Devices {
-				taken.add(inventory.Status.Devices[i].ID, "")
-			}
+		if p := s.planOf(&s.Pods[at]); p != nil {
+			planOf[keyOf(&s.Pods[at])] = p
 		}
 	}
 	for _, a := range inventory.Status.Allocations {
@@ -70,15 +64,74 @@ func (s *Snapshot) takeByPods(taken holders, pods []int32, inventory *v1alpha1.A
 		}
 		taken.add(a.Device, holder)
 	}
+	for _, at := range pods {
+		pod := &s.Pods[at]
+		if p := planOf[keyOf(pod)]; !reported(inventory, pod) && (p == nil || !replaced[p.UID]) {
+			takeBound(taken, pod, p, inventory.Status.Devices)
+		}
+	}
 }
 
-// planOf returns the plan that a pod names; nil where there is none.
-func (s *Snapshot) planOf(pod *corev1.Pod) *v1alpha1.ShardingPlan {
-	at, ok := s.planAt[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Labels[v1alpha1.LabelPlan]}]
-	if !ok {
-		return nil
+// takeBound adds as many devices as the operator bound a pod to that are not its plan's: those devices, and for each that somebody else has
+// another one that is free, since the kubelet may have chosen it. A pod that the operator did not bind takes nothing until the kubelet
+// reports it: labels are written by whoever creates pods, and the annotations by the operator alone, which an admission policy sees to.
+func takeBound(taken holders, pod *corev1.Pod, p *v1alpha1.ShardingPlan, devices []v1alpha1.Device) {
+	if pod.Annotations[v1alpha1.AnnotationPlacementUID] == "" {
+		return
 	}
-	return &s.Plans[at]
+	var planned []v1alpha1.DeviceID
+	if p != nil {
+		planned = devicesOn(pod.Spec.NodeName, p)
+	}
+	for _, id := range boundTo(pod) {
+		if slices.Contains(planned, id) {
+			continue
+		}
+		if _, held := taken[id]; held {
+			at := slices.IndexFunc(devices, func(d v1alpha1.Device) bool {
+				_, held := taken[d.ID]
+				return !held
+			})
+			if at < 0 {
+				return
+			}
+			id = devices[at].ID
+		}
+		taken.add(id, "")
+	}
+}
+
+// boundTo returns the devices that a pod was bound to.
+func boundTo(pod *corev1.Pod) []v1alpha1.DeviceID {
+	var ids []v1alpha1.DeviceID
+	for id := range strings.SplitSeq(pod.Annotations[v1alpha1.AnnotationDevices], ",") {
+		ids = append(ids, v1alpha1.DeviceID(id))
+	}
+	return ids
+}
+
+func keyOf(pod *corev1.Pod) types.NamespacedName {
+	return types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+}
+
+// planOf returns the plan that a pod names, or where that is gone an active one of the same placement that has the devices which the
+// pod was bound to: the pod keeps its place in it. It is nil where there is neither.
+func (s *Snapshot) planOf(pod *corev1.Pod) *v1alpha1.ShardingPlan {
+	if at, ok := s.planAt[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Labels[v1alpha1.LabelPlan]}]; ok {
+		return &s.Plans[at]
+	}
+	uid := pod.Annotations[v1alpha1.AnnotationPlacementUID]
+	for _, at := range s.claims[pod.Spec.NodeName].plans {
+		p := &s.Plans[at]
+		if uid == "" || p.Namespace != pod.Namespace || p.Spec.Placement.UID != uid || !meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionActive) {
+			continue
+		}
+		planned := devicesOn(pod.Spec.NodeName, p)
+		if !slices.ContainsFunc(boundTo(pod), func(id v1alpha1.DeviceID) bool { return !slices.Contains(planned, id) }) {
+			return p
+		}
+	}
+	return nil
 }
 
 func holderOf(p *v1alpha1.ShardingPlan) string { return p.Namespace + "/" + p.Spec.Placement.Name }

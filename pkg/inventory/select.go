@@ -74,7 +74,7 @@ func available(inventory *v1alpha1.AcceleratorInventory) Selector {
 
 // held returns the devices that are cordoned or that a pod holds.
 func held(spec v1alpha1.AcceleratorInventorySpec, status *v1alpha1.AcceleratorInventoryStatus) []v1alpha1.DeviceID {
-	held := slices.Clone(spec.CordonedDevices)
+	held := slices.Concat(spec.CordonedDevices, status.Withdrawn())
 	for _, a := range status.Allocations {
 		held = append(held, a.Device)
 	}

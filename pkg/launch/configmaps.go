@@ -1,6 +1,10 @@
 package launch
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/rankwright/rankwright/internal/words"
+)
 
 // MaxBytes is how much of keys and values one ConfigMap gets. The API takes 1 MiB; the rest is for metadata.
 const MaxBytes = 900 << 10
@@ -59,7 +63,27 @@ func (b *Bundle) ConfigMaps() ([]map[string]string, error) {
 		used += size
 	}
 	if len(parts) > MaxParts {
-		return nil, fmt.Errorf("the files of %d pods fill %d ConfigMaps: at most %d are mounted; make larger pods (annotation %s)", len(b.Pods), len(parts), MaxParts, AnnotationPodDevices)
+		return nil, fmt.Errorf("the files of %d pods fill %d ConfigMaps: at most %d are mounted; make larger pods (%s)", len(b.Pods), len(parts), MaxParts, podSize)
 	}
 	return parts, nil
+}
+
+// Digests are what the files say to each pod, by its index: its copy's files and its own. Pods of two bundles for which they are
+// equal start in the same way.
+func (b *Bundle) Digests() []string {
+	digests := make([]string, len(b.Pods))
+	shared := make([]string, len(b.Copies))
+	for i := range b.Copies {
+		shared[i] = digestOf(append([]File{{Content: b.Copies[i].text()}}, b.Copies[i].Files...))
+	}
+	for i := range b.Pods {
+		p := &b.Pods[i]
+		digests[i] = digestOf(append(p.files(), File{Content: shared[p.Copy]}))
+	}
+	return digests
+}
+
+func digestOf(files []File) string {
+	const digits = 16
+	return words.Digest(fmt.Sprintf("%q", files), digits)
 }

@@ -16,6 +16,8 @@ type Options struct {
 	PodDevices int
 	// Hosts names the pods on the network. Without it they have the addresses of their nodes, as pods with hostNetwork do.
 	Hosts Hosts
+	// Launcher is the name of the launcher to write for; empty where those of the engine and of the devices' runtime are meant.
+	Launcher string
 	// NPUs are what the rank table of HCCL needs to know of Ascend devices, by node and device.
 	NPUs map[string]map[v1alpha1.DeviceID]NPU
 }
@@ -54,8 +56,8 @@ type Copy struct {
 	model        *v1alpha1.PlannedModel
 	quantization v1alpha1.Precision
 	mesh         *mesh.Copy
-	// neighbours are the copies before this one whose first pod has the same host: their ports differ.
-	neighbours int
+	// shift is how far the copy's ports are moved on from the launchers' usual ones, since an earlier copy may have these.
+	shift int
 }
 
 // NewJob cuts a mesh into pods. It refuses a mesh that is not one of the plan, a size of pods that does not divide what a
@@ -124,8 +126,12 @@ func (j *Job) name(hosts Hosts) error {
 				return fmt.Errorf("pod %d is on node %s, whose address is not known: name the pods (%s)", p.Index, p.Node, hostsRemedy)
 			}
 		}
-		c.neighbours = first[c.Pods[0].Host]
-		first[c.Pods[0].Host]++
+		// Where names do not tell the copies apart, their nodes may: but a copy that moves must change no other copy's port.
+		c.shift = i
+		if hosts != (Hosts{}) {
+			c.shift = first[c.Pods[0].Host]
+			first[c.Pods[0].Host]++
+		}
 	}
 	return nil
 }
@@ -133,8 +139,8 @@ func (j *Job) name(hosts Hosts) error {
 // head is the first pod of a copy: the one with rank 0, which the others connect to.
 func (c *Copy) head() *Pod { return &c.Pods[0] }
 
-// port is a launcher's default port, moved on where an earlier copy listens on it on the same host.
-func (c *Copy) port(usual int) int { return usual + c.neighbours }
+// port is a launcher's default port, moved on where an earlier copy may listen on it on the same host.
+func (c *Copy) port(usual int) int { return usual + c.shift }
 
 // ownHosts says which pods share a host, which launchers that list hosts cannot tell apart.
 func (c *Copy) ownHosts() error {

@@ -1,26 +1,12 @@
 package launch
 
-import (
-	"fmt"
-
-	"github.com/rankwright/rankwright/api/v1alpha1"
-)
+import "fmt"
 
 // Folder is where pods mount the files, so that variables can name them.
 const Folder = "/etc/rankwright/mesh"
 
-// Annotations of a ModelPlacement that say how its pods are cut and reached, and by which launcher they are started.
-const (
-	// AnnotationHosts is the pattern of the pods' hosts (ParseHosts).
-	AnnotationHosts = v1alpha1.Prefix + "pod-hosts"
-	// AnnotationPodDevices is the number of devices of each pod, or `all`. Pods note what they were made for.
-	AnnotationPodDevices = v1alpha1.Prefix + "pod-devices"
-	// AnnotationLauncher names a launcher to use in place of the engine's launchers.
-	AnnotationLauncher = v1alpha1.Prefix + "launcher"
-)
-
-// allDevices gives a pod every device that a copy has on a node; it is the default.
-const allDevices = "all"
+// podSize is how a ModelPlacement and the command line say how many devices each pod has.
+const podSize = "spec.launch.devicesPerPod of the placement, or --devices-per-pod"
 
 // Variables that every container of a bound pod has.
 const (

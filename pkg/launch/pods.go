@@ -47,8 +47,7 @@ type SizeError struct {
 
 // Error names the sizes and the remedy.
 func (e *SizeError) Error() string {
-	return fmt.Sprintf("pods of %d devices do not divide the %d of copy %d on %s: use a divisor or %s (annotation %s or --pod-devices)",
-		e.Size, e.Devices, e.Copy, e.Node, allDevices, AnnotationPodDevices)
+	return fmt.Sprintf("pods of %d devices do not divide the %d of copy %d on %s: use a divisor, or none for all (%s)", e.Size, e.Devices, e.Copy, e.Node, podSize)
 }
 
 // cut cuts each copy into pods, numbered in order of copy and first rank.
@@ -161,5 +160,5 @@ func (c *Copy) remedy() string {
 			size, run = run, size%run
 		}
 	}
-	return fmt.Sprintf("make pods of %s (annotation %s or --pod-devices)", words.Counted(size, "device"), AnnotationPodDevices)
+	return fmt.Sprintf("make pods of %s (%s)", words.Counted(size, "device"), podSize)
 }

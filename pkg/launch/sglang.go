@@ -55,7 +55,7 @@ func checkSGLang(c *Copy) error {
 	case stages%nodes == 0:
 		return nil
 	case nodes%stages != 0:
-		return fmt.Errorf("%d stages and %d pods do not divide each other: make pods of whole stages or of equal parts of one (annotation %s)", stages, nodes, AnnotationPodDevices)
+		return fmt.Errorf("%d stages and %d pods do not divide each other: make pods of whole stages or of equal parts of one (%s)", stages, nodes, podSize)
 	case tensor%(nodes/stages) != 0:
 		return fmt.Errorf("the %d pods of a stage do not divide its %d tensor ranks: use fewer pods", nodes/stages, tensor)
 	default:

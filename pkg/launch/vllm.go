@@ -73,7 +73,7 @@ func checkVLLM(c *Copy) error {
 		return fmt.Errorf("data %d x pipeline %d x tensor %d is no multiple of %d pods: use fewer pods", s.Data, s.Pipeline, s.Tensor, nodes)
 	}
 	if within := c.World / int(s.Data); within%each != 0 && each%within != 0 {
-		return fmt.Errorf("pods of %d ranks cut data ranks of %d: make pods of a divisor or a multiple of that (annotation %s)", each, within, AnnotationPodDevices)
+		return fmt.Errorf("pods of %d ranks cut data ranks of %d: make pods of a divisor or a multiple of that (%s)", each, within, podSize)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func TestInBatchesIsAsCountedAnew(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if want.step[want.layers] > 0 {
+					if want.step.of(0, want.layers) > 0 {
 						windowed++
 					}
 					sameFootprint(t, got, want)

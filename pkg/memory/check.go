@@ -88,7 +88,7 @@ func (l *Layout) normal(s *Setup) error {
 	if l.Tensor%l.DecodeContext != 0 {
 		return fmt.Errorf("layout.decodeContext %d does not divide layout.tensor %d: use a divisor", l.DecodeContext, l.Tensor)
 	}
-	if most := decodeContextLimit(s, l.Tensor); l.DecodeContext > most {
+	if most := engine.CacheCopies(&s.Model.Architecture, l.Tensor); l.DecodeContext > most {
 		return fmt.Errorf("layout.decodeContext %d is more than the %d copies that %d tensor ranks keep of a head's cache: lower it", l.DecodeContext, most, l.Tensor)
 	}
 	return nil
@@ -108,17 +108,6 @@ func (l Layout) apart(training bool) bool { return training && l.Data*l.Context 
 
 // ranks returns the number of ranks of an instance.
 func (l Layout) ranks() int { return l.Tensor * l.Pipeline * l.Data * l.AttentionData * l.Context }
-
-// decodeContextLimit returns how many copies of the same cache tensor ranks would hold, which bounds the degree in which
-// they share its tokens: all ranks for a latent, ranks over heads otherwise. Source: vLLM's check of
-// decode_context_parallel_size.
-func decodeContextLimit(s *Setup, tensor int) int {
-	a := &s.Model.Architecture
-	if a.Attention.MLA != nil {
-		return tensor
-	}
-	return max(1, tensor/max(1, int(a.Attention.KVHeads)))
-}
 
 const (
 	maxTokens    = 1 << 24

@@ -52,11 +52,11 @@ type group struct {
 }
 
 // groups sorts the layers of a run by size, in the order of the first layer of each size. Layers of size 0 are left out.
-func groups(sums []int64, first, end int) []group {
+func groups(amounts *sums, first, end int) []group {
 	var list []group
 	index := map[int64]int{}
 	for i := first; i < end; i++ {
-		each := sums[i+1] - sums[i]
+		each := amounts.of(i, i+1)
 		at, ok := index[each]
 		switch {
 		case each == 0:
@@ -95,10 +95,10 @@ func (f *Footprint) explainWeights(first, end int) []Line {
 		note += fmt.Sprintf(", what %d tensor ranks repeat included", s.Layout.Tensor)
 	}
 	w := f.counter.weights(s)
-	for _, g := range groups(f.weights, first, end) {
+	for _, g := range groups(&f.weights, first, end) {
 		lines = append(lines, Line{"weights", g.String(), g.bytes(), fmt.Sprintf("%d layers × %d B%s", g.count, w.layer(g.first), suffix), note})
 	}
-	for _, g := range groups(f.experts, first, end) {
+	for _, g := range groups(&f.experts, first, end) {
 		lines = append(lines, Line{"weights", "experts of " + g.String(), g.bytes(), fmt.Sprintf("%d layers × (%s)%s", g.count, w.formula(g.first), expertSuffix), w.note()})
 	}
 	for _, e := range f.ends(first == 0, end == f.layers) {
@@ -107,7 +107,7 @@ func (f *Footprint) explainWeights(first, end int) []Line {
 		}
 	}
 	if t := f.training; t != nil && t.method.adapter != nil {
-		sum := f.trained[end] - f.trained[first]
+		sum := f.trained.of(first, end)
 		lines = append(lines, Line{"weights", "adapters", t.adapters(sum), fmt.Sprintf("%d parameters × %d B / %d ranks", sum, plainBytes(s.Weights), t.weightRanks), ""})
 	}
 	if t := f.training; t != nil && t.gathered > 0 {
@@ -148,7 +148,7 @@ func (f *Footprint) table(bytes int64, rows bool) string {
 func (f *Footprint) explainCache(first, end int) []Line {
 	var lines []Line
 	c := f.caching()
-	for _, g := range groups(f.cache, first, end) {
+	for _, g := range groups(&f.cache, first, end) {
 		held, step := c.kept(g.first)
 		line := Line{
 			Component: "kvCache", Name: g.String(), Bytes: times(f.sequences(), g.bytes()),

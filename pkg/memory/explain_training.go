@@ -10,9 +10,9 @@ func (t *training) suffix(ranks int64) string {
 // explain returns the arithmetic of gradients, optimizer and activations.
 func (t *training) explain(f *Footprint, u Use, first, end int) []Line {
 	tables := f.quick.tables[f.at(first, end)]
-	layers, table := f.trained[end]-f.trained[first], t.table(f)
+	layers, table := f.trained.of(first, end), t.table(f)
 	count := fmt.Sprintf("(%d in layers + %d tables × %d) parameters", layers, tables, table)
-	experts := f.trainedExperts[end] - f.trainedExperts[first]
+	experts := f.trainedExperts.of(first, end)
 	shares := func(bytes, ranks int64) string {
 		text := fmt.Sprintf("%s × %d B / %d ranks", count, bytes, ranks)
 		if experts > 0 {
@@ -23,7 +23,7 @@ func (t *training) explain(f *Footprint, u Use, first, end int) []Line {
 	lines := []Line{
 		{"gradients", "gradients", u.Gradients, shares(t.states.gradient, t.states.gradientRanks), ""},
 		{"optimizer", "states", u.Optimizer, shares(t.states.optimizer, t.states.optimizerRanks), ""},
-		{"activations", "kept", f.kept[end] - f.kept[first], fmt.Sprintf("%d layers × %d micro-batches × %d B", end-first, t.inFlight(), t.kept/t.inFlight()), t.keptNote()},
+		{"activations", "kept", f.kept.of(first, end), fmt.Sprintf("%d layers × %d micro-batches × %d B", end-first, t.inFlight(), t.kept/t.inFlight()), t.keptNote()},
 	}
 	if t.recomputed > 0 {
 		lines = append(lines, Line{"activations", "recomputed", t.recomputed, fmt.Sprintf("1 layer × %d B", t.recomputed), "the layer that the backward pass computes again"})

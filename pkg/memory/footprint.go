@@ -5,8 +5,8 @@ type Footprint struct {
 	counter *Counter
 	setup   Setup
 	layers  int
-	// Sums over the layers before an index.
-	weights, experts, cache, step, kept, trained, trainedExperts []int64
+	// What the layers need: beside their routed experts and for these.
+	weights, experts, cache, step, kept, trained, trainedExperts sums
 	// Bytes that the ends of the model add.
 	embedding, head, norm int64
 	inference             Inference // the setup's
@@ -62,7 +62,7 @@ func (f *Footprint) InBatches(tokens, sequences int64) (*Footprint, error) {
 		return nil, err
 	}
 	// The tokens of a step that windowed layers keep rise with its limit.
-	if f.step[f.layers] > 0 || other.inference.BatchedTokens > f.inference.BatchedTokens {
+	if f.step.of(0, f.layers) > 0 || other.inference.BatchedTokens > f.inference.BatchedTokens {
 		other.count()
 	}
 	other.prepare()
@@ -98,29 +98,6 @@ func (f *Footprint) countExperts() {
 		forms = append(forms, f.routed(&w, of))
 	}
 	f.experts, f.trainedExperts = f.sum(forms, inWeights), f.sum(forms, inTrained)
-}
-
-// nothing is sums over layers without an amount; it is never written.
-var nothing [1025]int64
-
-// sum adds up an amount over the layers before each index, all layers included.
-func (f *Footprint) sum(forms []amounts, of int) []int64 {
-	most, n := int64(0), f.layers+1
-	for i := range forms {
-		most = max(most, forms[i][of])
-	}
-	if most == 0 && n <= len(nothing) {
-		return nothing[:n:n]
-	}
-	sums, all := make([]int64, n), int64(0)
-	for _, run := range f.counter.runs {
-		each := forms[run.Form][of]
-		for i := run.First; i < run.End; i++ {
-			all = bounded(all + each)
-			sums[i+1] = all
-		}
-	}
-	return sums
 }
 
 // amounts are what a device needs for a layer. In inference: weights, cache and the tokens of a step. In training:
@@ -172,7 +149,7 @@ func (f *Footprint) sequences() int64 {
 
 // sequenceBytes returns the cache of one sequence of the longest length in layers first to end-1 of a device. The tokens
 // of a step that vLLM's windowed layers keep for all sequences together are not included.
-func (f *Footprint) sequenceBytes(first, end int) int64 { return f.cache[end] - f.cache[first] }
+func (f *Footprint) sequenceBytes(first, end int) int64 { return f.cache.of(first, end) }
 
 // KeptBytes returns what a device keeps for the backward pass of each further micro-batch in flight, over all layers; 0
 // in inference.
@@ -180,16 +157,15 @@ func (f *Footprint) KeptBytes() int64 {
 	if f.training == nil {
 		return 0
 	}
-	return f.kept[f.layers] / f.training.inFlight()
+	return f.kept.of(0, f.layers) / f.training.inFlight()
 }
 
 // Use returns what a device needs for layers first to end-1. The first stage has the embedding, the last one the final
-// norm and the head; a shared table is held twice where these are different stages. It panics, like a slice, where the
-// run is not within the model.
+// norm and the head; a shared table is held twice where these are different stages. The run must be within the model.
 func (f *Footprint) Use(first, end int) Use {
 	u := Use{
-		Weights: f.weights[end] - f.weights[first] + f.experts[end] - f.experts[first],
-		Cache:   bounded(times(f.sequences(), f.sequenceBytes(first, end)) + f.step[end] - f.step[first]),
+		Weights: f.weights.of(first, end) + f.experts.of(first, end),
+		Cache:   bounded(times(f.sequences(), f.sequenceBytes(first, end)) + f.step.of(first, end)),
 		Engine:  f.engine, Communication: f.communication,
 	}
 	at := f.at(first, end)

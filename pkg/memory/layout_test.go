@@ -51,7 +51,7 @@ func TestExpertsAreSplitOnce(t *testing.T) {
 	in := &Inference{MaxModelLen: 4096}
 	experts := func(l Layout) int64 {
 		f := footprint(t, "Qwen3-235B-A22B", Setup{Weights: v1alpha1.FP8, Layout: l, Inference: in})
-		return f.experts[f.Layers()] * int64(l.Tensor*l.AttentionData)
+		return f.experts.of(0, f.Layers()) * int64(l.Tensor*l.AttentionData)
 	}
 	want := experts(Layout{Tensor: 1, AttentionData: 1})
 	if bytes := int64(94 * 128 * 3 * 4096 * 1536); want != bytes {
@@ -70,7 +70,7 @@ func TestExpertsAreSplitOnce(t *testing.T) {
 	}
 	rest := func(l Layout) int64 {
 		f := footprint(t, "Qwen3-235B-A22B", Setup{Weights: v1alpha1.FP8, Layout: l, Inference: in})
-		return f.weights[f.Layers()]
+		return f.weights.of(0, f.Layers())
 	}
 	if alone, data := rest(Layout{}), rest(Layout{AttentionData: 8, Expert: 8}); alone != data {
 		t.Errorf("an attention data rank holds %d bytes beside experts, want all %d", data, alone)

@@ -62,8 +62,8 @@ func (f *Footprint) Need(first, end int) int64 {
 		return bounded(f.Use(first, end).Total())
 	}
 	at := f.at(first, end)
-	weights := f.weights[end] - f.weights[first] + f.experts[end] - f.experts[first] + f.quick.weights[at]
-	cache := bounded(times(f.quick.sequences, f.cache[end]-f.cache[first]) + f.step[end] - f.step[first])
+	weights := f.weights.of(first, end) + f.experts.of(first, end) + f.quick.weights[at]
+	cache := bounded(times(f.quick.sequences, f.cache.of(first, end)) + f.step.of(first, end))
 	running := f.quick.activations[at] + f.engine + f.communication
 	switch f.quick.rule {
 	case engine.StaticOfTotal:
@@ -82,7 +82,7 @@ func (f *Footprint) Need(first, end int) int64 {
 func (f *Footprint) Held() int64 {
 	const only = 3
 	all := f.layers
-	return bounded(f.weights[all] + f.experts[all] + f.quick.weights[only] + times(f.quick.sequences, f.cache[all]))
+	return bounded(f.weights.of(0, all) + f.experts.of(0, all) + f.quick.weights[only] + times(f.quick.sequences, f.cache.of(0, all)))
 }
 
 // Widest returns the largest need of any layer as a stage of its own. Of layers with equal memory only the first and the
@@ -98,11 +98,11 @@ func (f *Footprint) Widest() int64 {
 // Reads returns the bytes that a step of decoding reads in layers first to end-1: weights, cache and head, but not the
 // embedding, of which it looks up a few rows.
 func (f *Footprint) Reads(first, end int) int64 {
-	sum := f.weights[end] - f.weights[first] + f.experts[end] - f.experts[first]
+	sum := f.weights.of(first, end) + f.experts.of(first, end)
 	if end == f.layers {
 		sum += f.head
 	}
-	return bounded(sum + times(f.quick.sequences, f.cache[end]-f.cache[first]))
+	return bounded(sum + times(f.quick.sequences, f.cache.of(first, end)))
 }
 
 // Offer returns what a device has for the layers of an engine that takes a part of it, in permille; 0 takes the engine's

@@ -38,7 +38,7 @@ func (f *Footprint) Room(first, end int, d Device) Room {
 	one := f.sequenceBytes(first, end)
 	r.Free = max(0, r.Free)
 	if one > 0 {
-		r.Sequences = max(0, r.Free-f.step[end]+f.step[first]) / one
+		r.Sequences = max(0, r.Free-f.step.of(first, end)) / one
 	} else {
 		r.Sequences = maxSequences
 	}

@@ -34,6 +34,15 @@ var methods = map[v1alpha1.TrainingMethod]method{
 	"Distillation": {models: 2, trained: 1},
 }
 
+// BaseFormats returns the formats in which a training method keeps the weights, the one to choose first; none where the method says nothing of
+// them. QLoRA keeps a frozen base in 4 bits. Source: Dettmers et al., arXiv:2305.14314.
+func BaseFormats(method v1alpha1.TrainingMethod) []v1alpha1.Precision {
+	if method == "QLoRA" {
+		return []v1alpha1.Precision{v1alpha1.INT4, v1alpha1.NVFP4, v1alpha1.MXFP4}
+	}
+	return nil
+}
+
 // sharding is the states that data ranks share out.
 type sharding struct{ optimizer, gradients, weights bool }
 
@@ -191,12 +200,12 @@ func (t *training) trained(w *weights, layer int) trainable {
 // use adds the components of training to a run of layers.
 func (t *training) use(u *Use, f *Footprint, first, end int) {
 	tables := times(f.quick.tables[f.at(first, end)], t.table(f))
-	sum := trainable{f.trained[end] - f.trained[first] + tables, f.trainedExperts[end] - f.trainedExperts[first]}
+	sum := trainable{f.trained.of(first, end) + tables, f.trainedExperts.of(first, end)}
 	u.Weights += t.adapters(sum.rest)
 	s := &t.states
 	u.Gradients, u.Optimizer = s.share(sum, s.gradient, s.gradientRanks), s.share(sum, s.optimizer, s.optimizerRanks)
 	u.Weights = bounded(u.Weights + t.gathered)
-	u.Activations = bounded(f.kept[end] - f.kept[first] + t.recomputed)
+	u.Activations = bounded(f.kept.of(first, end) + t.recomputed)
 	if end == f.layers {
 		u.Activations = bounded(u.Activations + t.loss)
 	}

@@ -44,7 +44,7 @@ func TestAdapters(t *testing.T) {
 	for name, want := range map[string]int64{"Llama-2-7B": 39_976_960, "Llama-3-8B": 41_943_040} {
 		m := lookup(t, name)
 		f := trained(t, m, v1alpha1.BF16, 1, v1alpha1.TrainingWorkload{Method: "LoRA"})
-		if got := f.trained[f.Layers()]; got != want {
+		if got := f.trained.of(0, f.Layers()); got != want {
 			t.Errorf("%s: %d parameters in adapters, want %d", name, got, want)
 		}
 		u := whole(f)

@@ -28,6 +28,20 @@ func (h Hosts) Device(node string, id v1alpha1.DeviceID) *v1alpha1.Device {
 	return inventory.Device(id)
 }
 
+// Slot returns the resource under which a device of a node is kept for one pod; empty where it is not.
+func (h Hosts) Slot(node string, id v1alpha1.DeviceID) string {
+	inventory := h[node].Inventory
+	if inventory == nil {
+		return ""
+	}
+	for _, slot := range inventory.Slots {
+		if slot.Device == id {
+			return slot.Resource
+		}
+	}
+	return ""
+}
+
 // seat is a device of a node; where its host is not known, no more than the vendor that its id names.
 func (h Hosts) seat(node string, id v1alpha1.DeviceID) Seat {
 	if d := h.Device(node, id); d != nil {

@@ -191,7 +191,12 @@ func TestEveryDeviceHasOneRank(t *testing.T) {
 				t.Fatalf("rank %d of copy %d is %v, want %v", rank, row.Replica, got, row)
 			}
 		}
-		if len(seats) != len(plan.Nodes) || spec.Replicas != plan.Copies() || int(spec.RanksBefore(spec.Replicas)) != len(seats) {
+		ranks := 0
+		for replica := range spec.Replicas {
+			shape, _ := spec.ShapeOf(replica)
+			ranks += int(shape.WorldSize)
+		}
+		if len(seats) != len(plan.Nodes) || spec.Replicas != plan.Copies() || ranks != len(seats) {
 			t.Fatalf("%d ranks of %d copies for %d devices of %d", len(seats), spec.Replicas, len(plan.Nodes), plan.Copies())
 		}
 	})

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // limit is the range of a number.
@@ -43,28 +45,52 @@ var limits = func() map[string]limit {
 	return all
 }()
 
-// withinLimits holds every number of a part of an architecture to its limit. What is not there has none.
-func withinLimits(v reflect.Value, field string) error {
+// part is an architecture or a part of it, with the names and limits of its numbers. Names are looked up once, since
+// reflection finds them slowly.
+type part struct {
+	field string
+	limit
+	fields []part
+}
+
+var architecture = partOf(reflect.TypeFor[v1alpha1.Architecture](), "")
+
+func partOf(t reflect.Type, field string) part {
+	p := part{field: field, limit: limits[field]}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() == reflect.Struct {
+		for f := range t.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			p.fields = append(p.fields, partOf(f.Type, strings.TrimPrefix(field+"."+name, ".")))
+		}
+	}
+	return p
+}
+
+// check holds every number of a part to its limit. What is not there has none.
+func (p *part) check(v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Int32:
-		return within(field, v.Int())
+		return within(p.field, v.Int(), p.limit)
 	case reflect.Slice:
-		if err := within("the number of "+field, int64(v.Len())); err != nil {
+		number := "the number of " + p.field
+		if err := within(number, int64(v.Len()), limits[number]); err != nil {
 			return err
 		}
 		for i := range v.Len() {
-			if err := withinLimits(v.Index(i), field); err != nil {
+			if err := p.check(v.Index(i)); err != nil {
 				return err
 			}
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {
-			return withinLimits(v.Elem(), field)
+			return p.check(v.Elem())
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-			if err := withinLimits(v.Field(i), strings.TrimPrefix(field+"."+name, ".")); err != nil {
+		for i := range p.fields {
+			if err := p.fields[i].check(v.Field(i)); err != nil {
 				return err
 			}
 		}
@@ -72,8 +98,8 @@ func withinLimits(v reflect.Value, field string) error {
 	return nil
 }
 
-func within(field string, value int64) error {
-	if of := limits[field]; value < of.low || value > of.high {
+func within(field string, value int64, of limit) error {
+	if value < of.low || value > of.high {
 		return fmt.Errorf("%s is %d: set it to a value from %d to %d", field, value, of.low, of.high)
 	}
 	return nil

@@ -210,7 +210,8 @@ func spelling(name string) string {
 	name, _, _ = strings.Cut(strings.ToLower(name), " (")
 	name = firstGeneration.Replace(dashed.Replace(strings.TrimSpace(name)))
 	var b strings.Builder
-	for _, word := range strings.Split(name, "-") {
+	b.Grow(len(name))
+	for word := range strings.SplitSeq(name, "-") {
 		if len(word) > 1 && word[0] == 'v' && word[1] >= '0' && word[1] <= '9' {
 			word = word[1:]
 		}

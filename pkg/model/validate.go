@@ -34,7 +34,7 @@ func (m *Model) checked() (*Model, error) {
 // validate holds the architecture to the bounds of the API and to MaxParameters.
 func (m *Model) validate() error {
 	a := &m.Architecture
-	if err := withinLimits(reflect.ValueOf(a).Elem(), ""); err != nil {
+	if err := architecture.check(reflect.ValueOf(a)); err != nil {
 		return err
 	}
 	if a.Attention.MLA == nil && a.Attention.Heads%a.Attention.KVHeads != 0 {

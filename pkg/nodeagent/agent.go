@@ -112,15 +112,15 @@ func (a *Agent) Run(ctx context.Context) error {
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
 	err := cmp.Or(
-		serve(ctx, group, a.log, "health", a.options.HealthAddress, probes(a.alive, a.isReady)),
-		serve(ctx, group, a.log, "metrics", a.options.MetricsAddress, metricsHandler(a.metrics.registry)),
+		serve(ctx, group, a.log, "health", a.options.HealthAddress, probes(a.alive, a.isReady), nil),
+		a.serveMetrics(ctx, group),
 	)
 	if err != nil {
 		cancel()
 		return errors.Join(err, group.Wait())
 	}
 	group.Go(func() error {
-		return a.watch(ctx, inventories, identityOnly, func(*unstructured.Unstructured) { a.publishSoon() })
+		return a.watch(ctx, inventories, observedOfInventory, func(*unstructured.Unstructured) { a.publishSoon() })
 	})
 	group.Go(func() error { return a.watch(ctx, nodes, observedOfNode, a.nodeChanged) })
 	if a.kubelet != nil {

@@ -26,8 +26,6 @@ const (
 	eventWindow = time.Minute
 	// eventNamespace is where events about objects without a namespace belong.
 	eventNamespace = metav1.NamespaceDefault
-	// maxNote is what the API allows a note to have, in bytes.
-	maxNote = 1024
 )
 
 // eventRecorder tells of changed health by events about the inventory. What was published is what was told: a restart
@@ -136,7 +134,7 @@ func (r *eventRecorder) manifest(e event, inventory types.UID) *unstructured.Uns
 		"name": r.node + "." + words.Digest(e.key, 16), "namespace": eventNamespace,
 	})
 	maps.Copy(made.Object, object{
-		"type": e.kind, "reason": e.reason, "action": "Observe", "note": words.Cut(e.note, maxNote),
+		"type": e.kind, "reason": e.reason, "action": "Observe", "note": words.Note(e.note),
 		"eventTime":           r.clock.Now().UTC().Format(metav1.RFC3339Micro),
 		"reportingController": v1alpha1.Prefix + "node-agent",
 		"reportingInstance":   words.Cut(r.node, 128),

@@ -9,6 +9,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 func in(state v1alpha1.HealthState, reason string) func(*v1alpha1.Device) {
@@ -89,7 +90,7 @@ func TestEventsOfAChangeHaveOneName(t *testing.T) {
 		t.Errorf("%s, %s, %s: want one name for a change and another for a later one", first, again, later)
 	}
 	change.after.Message = fmt.Sprintf("%2000s", "é")
-	if note := r.manifest(change.event(), "uid").Object["note"].(string); len(note) > maxNote { //nolint:errcheck,forcetypeassert // the test ends
+	if note := r.manifest(change.event(), "uid").Object["note"].(string); len(note) > words.MaxNote { //nolint:errcheck,forcetypeassert // the test ends
 		t.Errorf("a note of %d bytes", len(note))
 	}
 }

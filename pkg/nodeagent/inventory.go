@@ -110,13 +110,15 @@ func (p *publisher) writeStatus(ctx context.Context, inventory *v1alpha1.Acceler
 	return contested, applied.GetResourceVersion() != inventory.ResourceVersion, nil
 }
 
-// statusManifest is what the agent says of an inventory's status. The summary is there even where it is all zeros, so
+// statusManifest is what the agent says of an inventory's status: not the slots and repairs, which are the operator's. The summary is there even where it is all zeros, so
 // that a node without devices shows 0 of them.
 func statusManifest(name string, status v1alpha1.AcceleratorInventoryStatus) (*unstructured.Unstructured, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
 	if err != nil {
 		return nil, fmt.Errorf("convert status of AcceleratorInventory %s: %w", name, err)
 	}
+	delete(fields, "slots")
+	delete(fields, "repairs")
 	if fields["summary"] == nil {
 		fields["summary"] = object{"devices": int64(0), "healthy": int64(0)}
 	}

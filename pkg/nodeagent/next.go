@@ -27,6 +27,8 @@ type known struct {
 // view is what the API server, the kubelet and the sources of events say at the moment of a publication.
 type view struct {
 	spec    v1alpha1.AcceleratorInventorySpec
+	slots   []v1alpha1.Slot   // the operator's
+	repairs []v1alpha1.Repair // the operator's
 	node    map[string]string // the Node's labels
 	kubelet seen
 	faults  []deviceFault
@@ -55,6 +57,7 @@ func next(previous known, detected detection, v view, now metav1.Time) nextState
 	merged := merge(previous.status, detected.status, mergeOptions{
 		now: now, again: again, allocations: v.kubelet.rows, holdMemory: holds,
 	})
+	merged.Slots, merged.Repairs = v.slots, v.repairs
 	place(&merged.Host, v.node)
 	following := nextState{due: v.kubelet.next}
 	following.recheck = judge(&merged, previous, detected, v, now)

@@ -55,6 +55,8 @@ type Options struct {
 	LeaseNamespace string
 	// HealthAddress and MetricsAddress are where probes and metrics are served, host:port; empty or Disabled means nowhere.
 	HealthAddress, MetricsAddress string
+	// MetricsOpen serves metrics by HTTP to everybody, instead of by HTTPS to those whom RBAC lets get /metrics.
+	MetricsOpen bool
 	// Serving says which devices to serve to the kubelet, and where it is; nil means that none are served. Its Log, Clock,
 	// Registry and Changed are the agent's.
 	Serving *serving.Options

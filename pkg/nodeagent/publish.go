@@ -103,7 +103,7 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 // look asks everybody but the host. settled is to be called when what follows from the view was published.
 func (p *publisher) look(ctx context.Context, node *nodeNow, found *v1alpha1.AcceleratorInventory, previous *known, detected detection,
 ) (v view, settled func()) {
-	v = view{spec: found.Spec, node: node.Labels}
+	v = view{spec: found.Spec, slots: found.Status.Slots, repairs: found.Status.Repairs, node: node.Labels}
 	v.kubelet = p.kubelet.look(ctx, previous, detected, extendedResources(node.Status.Allocatable), p.clock.Now())
 	v.faults, v.monitor, settled = p.health.waiting()
 	p.view = &v

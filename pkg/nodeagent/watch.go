@@ -109,8 +109,20 @@ func listWatch(c dynamic.Interface, kind schema.GroupVersionResource, name strin
 	}, c)
 }
 
-// identityOnly leaves of an object what tells it and its generations apart: of an inventory, the spec has another one when an
-// administrator cordons a device. The agent's own writes to the status do not change it.
+// observedOfInventory leaves of an inventory which it is, the generation of its spec, which is another one when an administrator
+// cordons a device, and the operator's slots and repairs. The agent's own writes to the status do not change it.
+func observedOfInventory(whole *unstructured.Unstructured) *unstructured.Unstructured {
+	kept := identityOnly(whole)
+	for _, part := range []string{"slots", "repairs"} {
+		if rows, has, _ := unstructured.NestedSlice(whole.Object, "status", part); has {
+			// What is set is a list below a map, so that there is nothing to refuse.
+			_ = unstructured.SetNestedSlice(kept.Object, rows, "status", part)
+		}
+	}
+	return kept
+}
+
+// identityOnly leaves of an object what tells it and its generations apart.
 func identityOnly(whole *unstructured.Unstructured) *unstructured.Unstructured {
 	kept := &unstructured.Unstructured{Object: object{"apiVersion": whole.GetAPIVersion(), "kind": whole.GetKind()}}
 	kept.SetName(whole.GetName())

@@ -25,13 +25,13 @@ func TestDeviceRequirements(t *testing.T) {
 		node    string // empty: nothing matches
 	}{
 		"vendor":              {v1alpha1.DeviceRequirements{Vendors: []string{"amd"}}, "b"},
-		"family":              {v1alpha1.DeviceRequirements{Requirement: v1alpha1.RequireTPU}, "c"},
-		"two families":        {v1alpha1.DeviceRequirements{Requirement: v1alpha1.RequireGPUOrTPU, Products: []string{"TPU v5p"}}, "c"},
+		"family":              {v1alpha1.DeviceRequirements{Families: []v1alpha1.DeviceFamily{v1alpha1.FamilyTPU}}, "c"},
+		"two families":        {v1alpha1.DeviceRequirements{Families: []v1alpha1.DeviceFamily{v1alpha1.FamilyGPU, v1alpha1.FamilyTPU}, Products: []string{"TPU v5p"}}, "c"},
 		"product":             {v1alpha1.DeviceRequirements{Products: []string{"NVIDIA H100 80GB HBM3"}}, "a"},
 		"memory":              {v1alpha1.DeviceRequirements{MinMemoryMiB: plantest.Ptr(int64(100000))}, "b"},
 		"native format":       {v1alpha1.DeviceRequirements{Precisions: []v1alpha1.Precision{v1alpha1.FP8}, Vendors: []string{"nvidia", "google"}}, "a"},
-		"node label":          {v1alpha1.DeviceRequirements{NodeSelector: &v1alpha1.NodeSelector{MatchLabels: map[string]v1alpha1.LabelValue{"zone": "z1"}}}, "b"},
-		"nothing of a family": {v1alpha1.DeviceRequirements{Requirement: v1alpha1.RequireASIC}, ""},
+		"node label":          {v1alpha1.DeviceRequirements{NodeLabelSelector: &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"zone": "z1"}}}, "b"},
+		"nothing of a family": {v1alpha1.DeviceRequirements{Families: []v1alpha1.DeviceFamily{v1alpha1.FamilyASIC}}, ""},
 		"nothing of a vendor": {v1alpha1.DeviceRequirements{Vendors: []string{"acme"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestDeviceRequirements(t *testing.T) {
 			var no *Unplaceable
 			switch {
 			case test.node == "":
-				if !errors.As(err, &no) || no.Reason != shape.ReasonNoMatch || !strings.Contains(no.Message, "not counted: ") {
+				if !errors.As(err, &no) || no.Reason != shape.ReasonNoMatch || !strings.Contains(no.Message, "Not counted: ") {
 					t.Errorf("got %v, %v", spec, err)
 				}
 			case err != nil:

@@ -19,9 +19,9 @@ func TestEstimates(t *testing.T) {
 	h := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...)}
 	one := estimatedFor(t, h, ask(plantest.Llama(t, 8), 2048, 1, plantest.Format("BF16")))
 	// 14.96 GiB of weights at 3350 GB/s take 4.8 ms; what else a step costs is fitted.
-	if one.TPOTMicros < 4800 || one.TPOTMicros > 9000 || one.TPOTMicrosLow >= one.TPOTMicros || one.TPOTMicrosHigh <= one.TPOTMicros ||
-		one.TokensPerSecondLow >= one.TokensPerSecond || one.TokensPerSecondHigh <= one.TokensPerSecond ||
-		!strings.HasPrefix(one.Basis, "fitted; 1 request at once") || one.TTFTMillis < 6 {
+	if one.TPOTMicros.Value < 4800 || one.TPOTMicros.Value > 9000 || one.TPOTMicros.Low >= one.TPOTMicros.Value || one.TPOTMicros.High <= one.TPOTMicros.Value ||
+		one.TokensPerSecond.Low >= one.TokensPerSecond.Value || one.TokensPerSecond.High <= one.TokensPerSecond.Value ||
+		!strings.HasPrefix(one.Basis, "fitted; 1 request at once") || one.TTFTMillis.Value < 6 {
 		t.Errorf("got %+v", one)
 	}
 	for name, test := range map[string]struct {
@@ -37,12 +37,12 @@ func TestEstimates(t *testing.T) {
 			s.Workload = v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 1024, GlobalBatch: 1}}
 		})},
 	} {
-		if got := estimatedFor(t, test.nodes, test.other); got.TokensPerSecond <= one.TokensPerSecond {
-			t.Errorf("%s: %d tokens per second, no more than %d", name, got.TokensPerSecond, one.TokensPerSecond)
+		if got := estimatedFor(t, test.nodes, test.other); got.TokensPerSecond.Value <= one.TokensPerSecond.Value {
+			t.Errorf("%s: %d tokens per second, no more than %d", name, got.TokensPerSecond.Value, one.TokensPerSecond.Value)
 		}
 	}
 	slower := estimatedFor(t, h, ask(plantest.Llama(t, 70), 2048, 1, plantest.Format("BF16")))
-	if slower.TokensPerSecond >= one.TokensPerSecond {
+	if slower.TokensPerSecond.Value >= one.TokensPerSecond.Value {
 		t.Errorf("a larger model is not slower: %+v", slower)
 	}
 	unknown := plantest.H100

@@ -43,14 +43,14 @@ func TestDefectThroughputIgnoresTheModel(t *testing.T) {
 		return estimatedFor(t, nodes, ask(m, 2048, sequences, plantest.Format("BF16"), plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(tensor), Pipeline: plantest.Ptr(int32(1))})))
 	}
 	one, two := at(7, 1, 1), at(7, 2, 1)
-	if speedup := float64(two.TokensPerSecond) / float64(one.TokensPerSecond); speedup < 1 || speedup > 2 {
+	if speedup := float64(two.TokensPerSecond.Value) / float64(one.TokensPerSecond.Value); speedup < 1 || speedup > 2 {
 		t.Errorf("a second device makes 7B %.2f times as fast", speedup)
 	}
 	small, large := at(70, 8, 1), at(200, 8, 1)
-	if ratio := float64(small.TokensPerSecond) / float64(large.TokensPerSecond); ratio < 1.8 || ratio > 200./70 {
+	if ratio := float64(small.TokensPerSecond.Value) / float64(large.TokensPerSecond.Value); ratio < 1.8 || ratio > 200./70 {
 		t.Errorf("70B is %.2f times as fast as 200B on the same devices, and reads 2.9 times less", ratio)
 	}
-	if many := at(7, 1, 64); many.TokensPerSecond < 20*one.TokensPerSecond || many.TTFTMillis <= one.TTFTMillis {
+	if many := at(7, 1, 64); many.TokensPerSecond.Value < 20*one.TokensPerSecond.Value || many.TTFTMillis.Value <= one.TTFTMillis.Value {
 		t.Errorf("64 sequences at once: %+v, one: %+v", many, one)
 	}
 }

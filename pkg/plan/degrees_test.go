@@ -16,6 +16,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan/explain"
+	"github.com/rankwright/rankwright/pkg/plan/synthetic"
 	"github.com/rankwright/rankwright/pkg/shape"
 	"github.com/rankwright/rankwright/test/plantest"
 )
@@ -55,7 +56,7 @@ func TestProposalsOfTheCatalogue(t *testing.T) {
 			for _, s := range steps {
 				tensors := map[int]bool{}
 				for _, divided := range []bool{false, true} {
-					for _, d := range problem.Choices(shape.Setting{Format: s, Variant: shape.Variant{Divided: divided}}, &shape.Flavor{Limit: 64, Devices: 4096}) {
+					for _, d := range problem.Choices(shape.Setting{Format: s, Variant: shape.Variant{Divided: divided}}, &shape.Flavor{Pool: &shape.Pool{Vendor: "nvidia"}, Limit: 64, Devices: 4096}) {
 						counts[e]++
 						tensors[d.Tensor] = true
 						strategy := v1alpha1.Strategy{
@@ -154,12 +155,12 @@ func TestBlocksDecideTheDegrees(t *testing.T) {
 			t.Fatal(err)
 		}
 		var experts []string
-		for _, d := range problem.Choices(shape.Setting{Format: problem.Ladder[0]}, &shape.Flavor{Limit: 64, Devices: 64}) {
+		for _, d := range problem.Choices(shape.Setting{Format: problem.Ladder[0]}, &shape.Flavor{Pool: &shape.Pool{Vendor: "nvidia"}, Limit: 64, Devices: 64}) {
 			if d.Data == 1 {
 				experts = append(experts, fmt.Sprint(d.Expert))
 			}
 		}
-		if got := strings.Join(experts, " "); got != test.want {
+		if got := strings.Join(slices.Compact(experts), " "); got != test.want {
 			t.Errorf("%s at tensor %d: expert degrees %s, want %s", test.model, test.tensor, got, test.want)
 		}
 	}
@@ -223,8 +224,8 @@ func TestContextIsChosenWhereNothingElseHolds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if step := explained.Parts[0].Times.Step; shape.Rounded(step.Value*1e3) != spec.Estimate.StepMillis || explained.Shapes == 0 {
-			t.Errorf("the explanation counts %g s a step and %d shapes, the plan says %d ms", step.Value, explained.Shapes, spec.Estimate.StepMillis)
+		if step := explained.Parts[0].Times.Step; shape.Rounded(step.Value*1e3) != spec.Estimate.StepMillis.Value || explained.Shapes == 0 {
+			t.Errorf("the explanation counts %g s a step and %d shapes, the plan says %d ms", step.Value, explained.Shapes, spec.Estimate.StepMillis.Value)
 		}
 		r = ask(plantest.Llama(t, 8), 1, 1, plantest.EngineOf("Megatron"), plantest.Train(workload), plantest.Parallelism(v1alpha1.Parallelism{Context: plantest.Ptr(int32(1))}))
 		var no *Unplaceable
@@ -234,21 +235,22 @@ func TestContextIsChosenWhereNothingElseHolds(t *testing.T) {
 	}
 }
 
-// TestDecodeContextMakesRoom serves DeepSeek-R1 at tensor 8, where every rank keeps the same latent.
-func TestDecodeContextMakesRoom(t *testing.T) {
+// TestDecodeContext serves DeepSeek-R1 at tensor 8, where every rank would keep the same latent: its tokens are shared out where that makes
+// room, or is faster, which takes long contexts.
+func TestDecodeContext(t *testing.T) {
 	nodes := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H200)...)}
 	for _, test := range []struct {
-		engine    v1alpha1.Engine
-		sequences int32
-		want      int32
+		engine            v1alpha1.Engine
+		length, sequences int32
+		want              int32
 	}{
-		{"vLLM", 2, 0}, {"vLLM", 16, 4}, {"vLLM", 32, 8}, {"SGLang", 2, 0},
+		{"vLLM", 8192, 2, 0}, {"vLLM", 131072, 2, 4}, {"vLLM", 131072, 32, 8}, {"SGLang", 131072, 2, 0},
 	} {
-		r := ask(catalogued(t, "DeepSeek-R1"), 131072, test.sequences, plantest.EngineOf(test.engine), plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(8)), Data: plantest.Ptr(int32(1))}))
+		r := ask(catalogued(t, "DeepSeek-R1"), test.length, test.sequences, plantest.EngineOf(test.engine), plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(8)), Data: plantest.Ptr(int32(1))}))
 		spec := mustPlan(t, fleet.NewCluster(nodes), r)
 		checkPlan(t, nodes, r, spec)
 		if spec.Strategy.DecodeContext != test.want || spec.KVCacheType != v1alpha1.BF16 && test.engine == "vLLM" {
-			t.Errorf("%s, %d sequences: %s with a cache in %s, want decode context %d", test.engine, test.sequences, spec.Strategy.Summary, spec.KVCacheType, test.want)
+			t.Errorf("%s, %d sequences of %d: %s with a cache in %s, want decode context %d", test.engine, test.sequences, test.length, spec.Strategy.Summary, spec.KVCacheType, test.want)
 		}
 		if test.want == 0 {
 			continue
@@ -261,6 +263,49 @@ func TestDecodeContextMakesRoom(t *testing.T) {
 		if kept := mustPlan(t, fleet.NewCluster(nodes), again); kept.Strategy.DecodeContext != test.want {
 			t.Errorf("planned again: %s", kept.Strategy.Summary)
 		}
+	}
+}
+
+// TestSharedTokensArePricedAlways has a mixture that two hosts just hold: left alone, the planner finds a plan that is at least as fast as
+// the one that a tensor degree leads it to.
+func TestSharedTokensArePricedAlways(t *testing.T) {
+	c := fleet.NewCluster(manyHosts(2))
+	rate := func(change ...func(*plantest.Spec)) int64 {
+		spec := mustPlan(t, c, ask(catalogued(t, "Kimi-K2"), 32768, 32, change...))
+		t.Log(spec.Strategy.Summary, spec.Estimate.TokensPerSecond, spec.Estimate.Basis)
+		if spec.Strategy.DecodeContext < 2 || strings.HasPrefix(spec.Estimate.Basis, "fitted") {
+			t.Errorf("%s has decode context %d, by %s", spec.Strategy.Summary, spec.Strategy.DecodeContext, spec.Estimate.Basis)
+		}
+		return spec.Estimate.TokensPerSecond.Value
+	}
+	free, held := rate(), rate(plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(8))}))
+	if free < held {
+		t.Errorf("%d tokens/s, and %d with tensor 8", free, held)
+	}
+}
+
+// TestExpertsOverHosts has so many sequences for a mixture that its experts go over hosts: ranks fill these, the estimate says that it
+// rests on the roofline, and a device with as many sequences as on one host loses at most a twentieth of its tokens to the network.
+func TestExpertsOverHosts(t *testing.T) {
+	planned, err := synthetic.Lookup("h200x8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := func(hosts int, sequences, data int32, basis string) int64 {
+		nodes, err := synthetic.Build(synthetic.Spec{Nodes: []synthetic.Count{{Shape: planned, Nodes: hosts}}, Pattern: synthetic.Islands})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := ask(catalogued(t, "DeepSeek-R1"), 2048, sequences, plantest.EngineOf("vLLM"))
+		spec := mustPlan(t, fleet.NewCluster(nodes), r)
+		checkPlan(t, nodes, r, spec)
+		if s := spec.Strategy; s.Data != data || s.Expert != data || !strings.HasPrefix(spec.Estimate.Basis, basis) {
+			t.Fatalf("%s, %s; want %d data ranks, by %s", s.Summary, spec.Estimate.Basis, data, basis)
+		}
+		return spec.Estimate.TokensPerSecond.Value / int64(data)
+	}
+	if alone, together := served(1, 1024, 8, "fitted"), served(2, 2048, 16, "roofline"); together < alone*19/20 {
+		t.Errorf("%d tokens/s a device on two hosts, and %d on one", together, alone)
 	}
 }
 

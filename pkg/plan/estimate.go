@@ -30,15 +30,14 @@ func estimate(t *shape.Problem, s *search.Solution) *v1alpha1.Estimate {
 // slower portion.
 func together(a, b v1alpha1.Estimate) v1alpha1.Estimate {
 	sum := b
-	sum.TokensPerSecond += a.TokensPerSecond
-	sum.TokensPerSecondLow += a.TokensPerSecondLow
-	sum.TokensPerSecondHigh += a.TokensPerSecondHigh
-	if a.TPOTMicros > b.TPOTMicros {
-		sum.TTFTMillis, sum.TTFTMillisLow, sum.TTFTMillisHigh = a.TTFTMillis, a.TTFTMillisLow, a.TTFTMillisHigh
-		sum.TPOTMicros, sum.TPOTMicrosLow, sum.TPOTMicrosHigh = a.TPOTMicros, a.TPOTMicrosLow, a.TPOTMicrosHigh
+	sum.TokensPerSecond.Value += a.TokensPerSecond.Value
+	sum.TokensPerSecond.Low += a.TokensPerSecond.Low
+	sum.TokensPerSecond.High += a.TokensPerSecond.High
+	if a.TPOTMicros.Value > b.TPOTMicros.Value {
+		sum.TTFTMillis, sum.TPOTMicros = a.TTFTMillis, a.TPOTMicros
 	}
-	if a.StepMillis > b.StepMillis {
-		sum.StepMillis, sum.StepMillisLow, sum.StepMillisHigh = a.StepMillis, a.StepMillisLow, a.StepMillisHigh
+	if a.StepMillis.Value > b.StepMillis.Value {
+		sum.StepMillis = a.StepMillis
 	}
 	sum.MicroUSDPerMillionTokens, sum.PriceBasis = priceTogether(&a, &b)
 	return sum
@@ -47,15 +46,15 @@ func together(a, b v1alpha1.Estimate) v1alpha1.Estimate {
 // priceTogether is the mean price of a million tokens of two portions, each counted by its tokens; 0 where one is not known.
 func priceTogether(a, b *v1alpha1.Estimate) (micro int64, basis string) {
 	switch {
-	case a.TokensPerSecond == 0:
+	case a.TokensPerSecond.Value == 0:
 		return b.MicroUSDPerMillionTokens, b.PriceBasis
 	case a.MicroUSDPerMillionTokens == 0 || b.MicroUSDPerMillionTokens == 0:
 		return 0, ""
 	}
 	of := func(e *v1alpha1.Estimate) float64 {
-		return float64(e.MicroUSDPerMillionTokens) * float64(e.TokensPerSecond)
+		return float64(e.MicroUSDPerMillionTokens) * float64(e.TokensPerSecond.Value)
 	}
-	micro, basis = shape.Rounded((of(a)+of(b))/float64(a.TokensPerSecond+b.TokensPerSecond)), a.PriceBasis
+	micro, basis = shape.Rounded((of(a)+of(b))/float64(a.TokensPerSecond.Value+b.TokensPerSecond.Value)), a.PriceBasis
 	if b.PriceBasis != basis {
 		basis += "; " + b.PriceBasis
 	}
@@ -78,9 +77,9 @@ func estimateOf(t *shape.Problem, s *search.Solution, p *search.Portion) *v1alph
 		step, basis := e.Train(a.TrainingOf(c, device))
 		tokens := float64(w.GlobalBatch) * float64(w.SequenceLength) * copies
 		return &v1alpha1.Estimate{
-			TokensPerSecond: shape.Rounded(tokens / step.Value), TokensPerSecondLow: shape.Rounded(tokens / step.High), TokensPerSecondHigh: shape.Rounded(tokens / step.Low),
-			StepMillis: shape.Rounded(step.Value * 1e3), StepMillisLow: shape.Rounded(step.Low * 1e3), StepMillisHigh: shape.Rounded(step.High * 1e3),
-			Basis: string(basis),
+			TokensPerSecond: expected(cost.Range{Value: 1 / step.Value, Low: 1 / step.High, High: 1 / step.Low}, tokens),
+			StepMillis:      expected(step, 1e3),
+			Basis:           string(basis),
 		}
 	}
 	q := a.Query(c, device)
@@ -94,12 +93,10 @@ func estimateOf(t *shape.Problem, s *search.Solution, p *search.Portion) *v1alph
 		out = e.Serve(&q)
 	}
 	made := v1alpha1.Estimate{
-		TokensPerSecond:     shape.Rounded(out.OutputTokensPerSecond.Value * copies),
-		TokensPerSecondLow:  shape.Rounded(out.OutputTokensPerSecond.Low * copies),
-		TokensPerSecondHigh: shape.Rounded(out.OutputTokensPerSecond.High * copies),
-		TTFTMillis:          shape.Rounded(out.TTFT.Value * 1e3), TTFTMillisLow: shape.Rounded(out.TTFT.Low * 1e3), TTFTMillisHigh: shape.Rounded(out.TTFT.High * 1e3),
-		TPOTMicros: shape.Rounded(out.TPOT.Value * 1e6), TPOTMicrosLow: shape.Rounded(out.TPOT.Low * 1e6), TPOTMicrosHigh: shape.Rounded(out.TPOT.High * 1e6),
-		Basis: basis(out.Basis, &q),
+		TokensPerSecond: expected(out.OutputTokensPerSecond, copies),
+		TTFTMillis:      expected(out.TTFT, 1e3),
+		TPOTMicros:      expected(out.TPOT, 1e6),
+		Basis:           basis(out.Basis, &q),
 	}
 	if hour, ok := t.Price(c.Flavor.Class); ok && out.OutputTokensPerSecond.Value > 0 {
 		made.MicroUSDPerMillionTokens = shape.Rounded(float64(hour.MicroUSDPerHour) * float64(c.Total()) / 3600 / out.OutputTokensPerSecond.Value * 1e6)
@@ -107,6 +104,11 @@ func estimateOf(t *shape.Problem, s *search.Solution, p *search.Portion) *v1alph
 		made.PriceBasis = words.Shorten(text.Text(" USD an hour and device: ").Text(hour.Instance).Text(", ").Text(hour.Date).String(), 256)
 	}
 	return &made
+}
+
+// expected counts a range in a unit of which one has so many.
+func expected(r cost.Range, units float64) v1alpha1.Expected {
+	return v1alpha1.Expected{Value: shape.Rounded(r.Value * units), Low: shape.Rounded(r.Low * units), High: shape.Rounded(r.High * units)}
 }
 
 // loading is how many seconds the slowest node takes to load its weights: each node reads what its devices hold, once and

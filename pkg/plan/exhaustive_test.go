@@ -293,7 +293,7 @@ func (x *exhaustive) setZones(nodes bool) {
 // judge is what a shape on devices of a kind delivers.
 func (x *exhaustive) judge(s shape.Shape, kind string) seating {
 	one := x.least(x.ofKind(kind))
-	c := &shape.Candidate{Shape: s, Flavor: &shape.Flavor{Class: one.class, Wires: one.wires}, Footprint: x.tier.Footprint(one.class, s)}
+	c := &shape.Candidate{Shape: s, Flavor: &shape.Flavor{Class: one.class, Wires: one.wires}, Footprint: x.tier.Footprint(one.class, s), Inside: s.Data}
 	x.tier.Evaluate(c)
 	return seating{s, kind, c.Outcome}
 }

@@ -71,7 +71,7 @@ func TestSmallestChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			no := unplaceableBy(t, test.nodes, test.request)
-			if no.Reason != test.reason || !strings.Contains(no.Shortfall.Suggestion, test.want) || !strings.HasSuffix(no.Message, no.Shortfall.Suggestion+".") {
+			if no.Reason != test.reason || !strings.Contains(bestOf(no), test.want) || !strings.HasSuffix(no.Message, bestOf(no)+".") {
 				t.Errorf("got %s: %s", no.Reason, no.Message)
 			}
 			if test.applied != nil {
@@ -88,8 +88,8 @@ func TestMoreDevicesIsTheLeast(t *testing.T) {
 	few := []fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.H100)...)}
 	no := unplaceableBy(t, few, r)
 	var more int
-	if _, err := fmt.Sscanf(no.Shortfall.Suggestion, "%d more free", &more); err != nil {
-		t.Fatalf("got %q: %v", no.Shortfall.Suggestion, err)
+	if _, err := fmt.Sscanf(bestOf(no), "%d more free", &more); err != nil {
+		t.Fatalf("got %q: %v", bestOf(no), err)
 	}
 	for _, test := range []struct {
 		devices int
@@ -115,8 +115,8 @@ func TestReasons(t *testing.T) {
 		reason string
 		want   string
 	}{
-		"no nodes":      {nil, plantest.Replicas(1), shape.ReasonNoDevices, "no node has an accelerator"},
-		"only the host": {[]fleet.Node{cpu}, plantest.Replicas(1), shape.ReasonNoDevices, "no node has an accelerator"},
+		"no nodes":      {nil, plantest.Replicas(1), shape.ReasonNoDevices, "No node has an accelerator"},
+		"only the host": {[]fleet.Node{cpu}, plantest.Replicas(1), shape.ReasonNoDevices, "No node has an accelerator"},
 		"nodes away":    {[]fleet.Node{taken}, plantest.Replicas(1), shape.ReasonNoneFree, "2 on nodes that take no new work"},
 		"formats":       {[]fleet.Node{plantest.Host("a", false, plantest.T4)}, plantest.Format("BF16"), shape.ReasonNoMatch, "1 without native arithmetic for the weights"},
 		"too small":     {[]fleet.Node{plantest.Host("a", false, plantest.T4)}, plantest.Format("FP32"), shape.ReasonTooLarge, "quantization INT8 instead of FP32"},
@@ -135,7 +135,7 @@ func TestRejectedFormsAreListedWithNumbers(t *testing.T) {
 	nodes := []fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.H100)...)}
 	spec := mustPlan(t, fleet.NewCluster(nodes), ask(plantest.Llama(t, 70), 8192, 8))
 	wants := []v1alpha1.RejectedPlan{
-		{Strategy: "PP2 on NVIDIA H100 80GB HBM3", Reason: shape.ReasonWorse, Message: "(39.3 % worse); TTFT 840 ms instead of 495; TPOT 36.3 ms instead of 22.1; 8.62 USD instead of 5.23 for a million tokens"},
+		{Strategy: "PP2 on NVIDIA H100 80GB HBM3", Reason: shape.ReasonWorse, Message: "(39.0 % worse); TTFT 842 ms instead of 495; TPOT 36.0 ms instead of 22.1; 8.63 USD instead of 5.26 for a million tokens"},
 		{Strategy: "None on NVIDIA H100 80GB HBM3", Reason: shape.ReasonTooLarge, Message: "a device needs 92.6 GiB (weights 67.7 GiB, KV cache 20.0 GiB, activations 4.8 GiB, overhead 133 MiB) and offers 71.1 GiB at most"},
 		{Strategy: "None BF16", Reason: shape.ReasonTooLarge, Message: "GiB"},
 		{Strategy: "TP2 BF16", Reason: shape.ReasonTooLarge, Message: "GiB"},

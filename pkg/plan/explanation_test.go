@@ -46,7 +46,7 @@ func explained(t testing.TB, nodes []fleet.Node, r shape.Request) (*v1alpha1.Sha
 // checkExplanation holds an explanation to the plan that it explains.
 func checkExplanation(t failer, r shape.Request, spec *v1alpha1.ShardingPlanSpec, e *explain.Explanation) {
 	t.Helper()
-	checkRungs(t, spec, e)
+	checkSettings(t, spec, e)
 	if len(e.Choice) < 3 {
 		t.Errorf("the choice is explained by %q", e.Choice)
 	}
@@ -60,15 +60,15 @@ func checkExplanation(t failer, r shape.Request, spec *v1alpha1.ShardingPlanSpec
 	}
 }
 
-func checkRungs(t failer, spec *v1alpha1.ShardingPlanSpec, e *explain.Explanation) {
+func checkSettings(t failer, spec *v1alpha1.ShardingPlanSpec, e *explain.Explanation) {
 	t.Helper()
-	var taken []explain.Rung
-	for _, rung := range e.Rungs {
-		if rung.Taken {
-			taken = append(taken, rung)
+	var taken []explain.SettingOutcome
+	for _, setting := range e.Settings {
+		if setting.Taken {
+			taken = append(taken, setting)
 		}
-		if rung.Outcome == "" {
-			t.Errorf("no outcome of %+v", rung)
+		if setting.Outcome == "" {
+			t.Errorf("no outcome of %+v", setting)
 		}
 	}
 	if len(taken) != 1 || taken[0].Weights != spec.Quantization || taken[0].Cache != "" && taken[0].Cache != spec.KVCacheType {
@@ -174,14 +174,14 @@ func TestExplainedTimesAreThePlans(t *testing.T) {
 		spec, e := explained(t, h, r)
 		times := e.Parts[0].Times
 		want := spec.Estimate
-		if got := shape.Rounded(times.Serving.OutputTokensPerSecond * float64(e.Parts[0].Copies)); got != want.TokensPerSecond {
-			t.Errorf("%s: %d tokens/s, the plan has %d", name, got, want.TokensPerSecond)
+		if got := shape.Rounded(times.Serving.OutputTokensPerSecond * float64(e.Parts[0].Copies)); got != want.TokensPerSecond.Value {
+			t.Errorf("%s: %d tokens/s, the plan has %d", name, got, want.TokensPerSecond.Value)
 		}
-		if ttft, tpot := shape.Rounded(times.Serving.TTFT*1e3), shape.Rounded(times.Serving.TPOT*1e6); ttft != want.TTFTMillis || tpot != want.TPOTMicros {
-			t.Errorf("%s: TTFT %d ms and TPOT %d us, the plan has %d and %d", name, ttft, tpot, want.TTFTMillis, want.TPOTMicros)
+		if ttft, tpot := shape.Rounded(times.Serving.TTFT*1e3), shape.Rounded(times.Serving.TPOT*1e6); ttft != want.TTFTMillis.Value || tpot != want.TPOTMicros.Value {
+			t.Errorf("%s: TTFT %d ms and TPOT %d us, the plan has %d and %d", name, ttft, tpot, want.TTFTMillis.Value, want.TPOTMicros.Value)
 		}
-		if low := shape.Rounded(times.Estimate.TTFT.Low * 1e3); low != want.TTFTMillisLow || times.Basis != cost.Fitted {
-			t.Errorf("%s: TTFT from %d ms on, by constants that are %s; the plan has %d", name, low, times.Basis, want.TTFTMillisLow)
+		if low := shape.Rounded(times.Estimate.TTFT.Low * 1e3); low != want.TTFTMillis.Low || times.Basis != cost.Fitted {
+			t.Errorf("%s: TTFT from %d ms on, by constants that are %s; the plan has %d", name, low, times.Basis, want.TTFTMillis.Low)
 		}
 	}
 }
@@ -204,13 +204,13 @@ func TestConsideredIsRanked(t *testing.T) {
 	}
 }
 
-// TestRungsSayWhyNot holds the reasons for steps down the ladder.
-func TestRungsSayWhyNot(t *testing.T) {
+// TestSettingsSayWhyNot holds the reasons for steps down the ladder.
+func TestSettingsSayWhyNot(t *testing.T) {
 	tight := ask(plantest.Llama(t, 70), 8192, 8, func(s *plantest.Spec) { s.Workload.Inference.MaxTPOTMillis = plantest.Ptr(int32(50)) })
 	for name, test := range map[string]struct {
 		nodes []fleet.Node
 		r     shape.Request
-		want  []string // the outcomes of the first rungs
+		want  []string // the outcomes of the first settings
 	}{
 		"too large": {[]fleet.Node{plantest.Host("a", false, plantest.Many(2, plantest.L40s)...)}, ask(plantest.Llama(t, 70), 2048, 1), []string{
 			"no shape fits: a copy in one stage needs", "no shape fits", "taken",
@@ -222,8 +222,8 @@ func TestRungsSayWhyNot(t *testing.T) {
 	} {
 		_, e := explained(t, test.nodes, test.r)
 		for i, want := range test.want {
-			if i >= len(e.Rungs) || !strings.Contains(e.Rungs[i].Outcome, want) {
-				t.Errorf("%s: rung %d is not %q: %+v", name, i, want, e.Rungs)
+			if i >= len(e.Settings) || !strings.Contains(e.Settings[i].Outcome, want) {
+				t.Errorf("%s: setting %d is not %q: %+v", name, i, want, e.Settings)
 			}
 		}
 	}

@@ -36,7 +36,7 @@ func FuzzPlan(f *testing.F) {
 		`{"model":{"name":"Mixtral-8x7B"},"engine":"SGLang","parallelism":{"tensor":2,"expert":2,"data":2},"workload":{"inference":{"maxModelLen":1}}}`,
 		`{"model":{"name":"Llama-3.2-1B"},"engine":"Megatron","parallelism":{"data":2},"workload":{"training":{"method":"LoRA","sequenceLength":4096,"globalBatch":8,"microBatch":2,"sharding":"FSDP"}}}`,
 		`{"model":{"architecture":{"layers":2147483647,"hiddenSize":2147483647,"vocabSize":2147483647,"attention":{"heads":1,"headDim":2147483647},"mlp":{"intermediateSize":2147483647}}},"workload":{"inference":{"maxModelLen":1}}}`,
-		`{"model":{"name":"GPT-OSS-20B"},"kvCacheType":"FP8","devices":{"requirement":"GPU","minMemoryMiB":9223372036854775807},"topology":{"required":"kubernetes.io/hostname"},"workload":{"inference":{"maxModelLen":2048}}}`,
+		`{"model":{"name":"GPT-OSS-20B"},"kvCacheType":"FP8","devices":{"families":["GPU"],"minMemoryMiB":9223372036854775807},"topology":{"required":"kubernetes.io/hostname"},"workload":{"inference":{"maxModelLen":2048}}}`,
 	} {
 		f.Add([]byte(text), uint64(1), int64(0))
 		f.Add([]byte(text), uint64(7), int64(60000))

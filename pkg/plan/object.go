@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -18,7 +21,7 @@ func Object(placement *v1alpha1.ModelPlacement, spec *v1alpha1.ShardingPlanSpec,
 		},
 		Spec: *spec.DeepCopy(),
 	}
-	made.Spec.Placement = v1alpha1.PlacementRef{Name: placement.Name, UID: string(placement.UID), Generation: placement.Generation}
+	made.Spec.Placement = v1alpha1.PlacementRef{Name: placement.Name, UID: string(placement.UID), Generation: placement.Generation, RequestHash: RequestHash(&placement.Spec)}
 	made.Spec.Revision = revision
 	return made
 }
@@ -26,4 +29,16 @@ func Object(placement *v1alpha1.ModelPlacement, spec *v1alpha1.ShardingPlanSpec,
 // Labels returns the labels of the objects that are made for a revision of a placement's plan: placement and revision.
 func Labels(placement *v1alpha1.ModelPlacement, revision int64) map[string]string {
 	return map[string]string{v1alpha1.LabelPlacement: placement.Name, v1alpha1.LabelRevision: strconv.FormatInt(revision, 10)}
+}
+
+// RequestHash returns a hash of what a spec asks of a plan. The number of copies is left out, of which those that are there are
+// kept, and so is what does not bear on a plan.
+func RequestHash(spec *v1alpha1.ModelPlacementSpec) string {
+	asked := *spec
+	asked.Replicas, asked.Suspend, asked.RevisionHistoryLimit, asked.ProgressDeadlineSeconds = nil, false, nil, nil
+	asked.FailurePolicy, asked.PriorityClassName, asked.Verification = v1alpha1.FailurePolicy{}, "", nil
+	asked.Launch, asked.WorkloadRef, asked.TTLSecondsWithoutPods = nil, nil, nil
+	text, _ := json.Marshal(&asked) // of plain values, which cannot fail
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
 }

@@ -1,8 +1,9 @@
 package plan
 
 import (
-	"reflect"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/plan/place"
@@ -13,23 +14,39 @@ import (
 // keepPrevious keeps the copies of the previous plan that still hold, each in its shape and under its number, and places
 // the missing ones in the same shapes. It finds nothing where the previous plan is for something else, where none of its
 // copies holds, or where there is no room for the missing ones.
-func keepPrevious(t *shape.Problem, previous *v1alpha1.ShardingPlanSpec) (*search.Solution, bool) {
+func keepPrevious(t *shape.Problem, previous *v1alpha1.ShardingPlanSpec) *search.Solution {
+	if t.Open || t.Limited() && t.Sequences() > 0 && t.Copies != int(previous.Copies()) {
+		return nil // a copy has another share of the load, with which it may miss a limit
+	}
 	at := slices.IndexFunc(t.Ladder, func(s shape.Format) bool {
 		return s.Weights == previous.Quantization && s.Cache == previous.KVCacheType
 	})
 	if at < 0 || !sameKind(t, previous) {
-		return nil, false
+		return nil
 	}
 	shapes, ok := earlierShapes(t, previous)
 	if !ok {
-		return nil, false
+		return nil
 	}
 	for _, lean := range []bool{false, true} {
-		if found, ok := keep(t.Tier(shape.Setting{Format: t.Ladder[at], Variant: shape.Variant{Lean: lean}}), previous, shapes); ok {
-			return found, true
+		if found := keep(t.Tier(shape.Setting{Format: t.Ladder[at], Variant: shape.Variant{Lean: lean}}), previous, shapes); found != nil {
+			return found
 		}
 	}
-	return nil, false
+	return nil
+}
+
+// inNumberOf returns the problem in the number of copies of the previous plan, where that is open and fits: a number that was
+// chosen stays until something else is asked for.
+func inNumberOf(t *shape.Problem, previous *v1alpha1.ShardingPlanSpec) *shape.Problem {
+	if !t.Open {
+		return t
+	}
+	same := t.With(t.InCopies(int(previous.Copies())))
+	if same == nil || keepPrevious(same, previous) == nil && !search.Fits(same) {
+		return t
+	}
+	return same
 }
 
 // earlierShapes returns the previous plan's shapes with the copies that are wanted now: a smaller number drops the last
@@ -57,7 +74,19 @@ func earlierShapes(t *shape.Problem, previous *v1alpha1.ShardingPlanSpec) ([]pla
 
 // sameKind says whether the previous plan is for this model and engine.
 func sameKind(t *shape.Problem, previous *v1alpha1.ShardingPlanSpec) bool {
-	return previous.Engine == t.Engine.Name && reflect.DeepEqual(previous.Model.Architecture, t.Model.Architecture)
+	return previous.Engine == t.Engine.Name && SameArchitecture(previous.Model.Architecture, t.Model.Architecture)
+}
+
+// SameArchitecture compares a model as resolved with one that the API server stored, which has its default written out.
+func SameArchitecture(a, b v1alpha1.Architecture) bool {
+	const defaultNorms = 2
+	for _, side := range []*v1alpha1.Architecture{&a, &b} {
+		if side.NormsPerLayer == nil {
+			norms := int32(defaultNorms)
+			side.NormsPerLayer = &norms
+		}
+	}
+	return equality.Semantic.DeepEqual(a, b)
 }
 
 // maxKeptDegree bounds the degrees of a previous plan; degrees that are asked for have the same bound.
@@ -77,8 +106,8 @@ func allows(t *shape.Problem, s *v1alpha1.Strategy) bool {
 	return t.Runs(shape.ShapeOf(s)) && may(t.Asked.Tensor, s.Tensor) && may(t.Asked.Stages, s.Pipeline) && may(t.Asked.Data, s.Data) && may(t.Asked.Expert, s.Expert)
 }
 
-// keep keeps the copies of the shapes that hold and places the rest.
-func keep(a *shape.Tier, previous *v1alpha1.ShardingPlanSpec, shapes []place.PreviousShape) (*search.Solution, bool) {
+// keep keeps the copies of the shapes that hold and places the rest; nil where none holds or the rest has no room.
+func keep(a *shape.Tier, previous *v1alpha1.ShardingPlanSpec, shapes []place.PreviousShape) *search.Solution {
 	t := a.Problem
 	copies := t.CopiesOf(previous)
 	taken := map[int32]bool{}
@@ -89,15 +118,31 @@ func keep(a *shape.Tier, previous *v1alpha1.ShardingPlanSpec, shapes []place.Pre
 		held += kept[i].Held
 	}
 	if held == 0 {
-		return nil, false
+		return nil
 	}
 	found := &search.Solution{Tier: a}
 	for i, s := range shapes {
 		l, prints, ok := kept[i].Complete()
 		if !ok {
-			return nil, false
+			return nil
 		}
 		found.Portions = append(found.Portions, search.Portion{Shape: s.Shape, Layout: l, Footprint: prints})
 	}
-	return found, true
+	return found
+}
+
+// equallyGood says whether two plans for one request take as many devices and should deliver the same. Where that is not known,
+// they must have the same strategy.
+func equallyGood(a, b *v1alpha1.ShardingPlanSpec) bool {
+	if a.Totals.Devices != b.Totals.Devices || a.Quantization != b.Quantization || a.KVCacheType != b.KVCacheType {
+		return false
+	}
+	if a.Estimate == nil || b.Estimate == nil {
+		return a.Strategy.Summary == b.Strategy.Summary
+	}
+	deliver := func(e v1alpha1.Estimate) v1alpha1.Estimate {
+		e.LoadSeconds, e.Basis, e.PriceBasis = 0, "", ""
+		return e
+	}
+	return deliver(*a.Estimate) == deliver(*b.Estimate)
 }

@@ -36,7 +36,7 @@ func TestPrintedNumbersAreTheRanked(t *testing.T) {
 				continue
 			}
 			want := taken.TokensPerSecond * float64(spec.Strategy.Replicas)
-			if got := float64(spec.Estimate.TokensPerSecond); math.Abs(got-want) > 1 {
+			if got := float64(spec.Estimate.TokensPerSecond.Value); math.Abs(got-want) > 1 {
 				t.Errorf("case %d: %s delivers %g tokens/s, and was ranked by %g: %+v %+v", seed, spec.Strategy.Summary, got, want, spec.Stages, spec.Nodes)
 			}
 			if stages := spec.Stages; len(stages) > 1 {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,14 +26,46 @@ type Unplaceable struct {
 	Shortfall v1alpha1.Shortfall
 	// Rejected are the forms that were tried, each with its reason.
 	Rejected []v1alpha1.RejectedPlan
+	// problem is what remedies are still to be looked for; nil where they were, or where there can be none.
+	problem *shape.Problem
 	// remedies are the suggestions with what shows that they help.
 	remedies []remedy.Remedy
 }
 
 func (e *Unplaceable) Error() string { return strings.TrimSuffix(e.Message, ".") }
 
-// refuse says why the search found nothing, and looks for the smallest change that would help.
-func refuse(t *shape.Problem, rejected []v1alpha1.RejectedPlan) *Unplaceable {
+// Unadvised says whether Advised may find more to say.
+func (e *Unplaceable) Unadvised() bool { return e.problem != nil }
+
+// Advised returns the refusal with the smallest changes that would help: suggestions of its Shortfall, and the first of them in its
+// Message. It returns the error of the context where that ends before they are found.
+func (e *Unplaceable) Advised(ctx context.Context) error {
+	if e.problem == nil {
+		return e
+	}
+	advised := *e
+	advised.problem, advised.remedies = nil, remedy.Find(e.problem.Until(ctx.Done()))
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("look for what would make %s fit: %w", e.problem.Model.Name, err)
+	}
+	var err error
+	if advised.Shortfall.Suggestions, err = remedy.Suggestions(e.problem.Spec, advised.remedies); err != nil {
+		return err
+	}
+	advised.Message = Suggested(e.Message, advised.Shortfall.Suggestions)
+	return &advised
+}
+
+// Suggested returns the message of a refusal with the first of what would make the model fit.
+func Suggested(message string, suggestions []v1alpha1.Suggestion) string {
+	if len(suggestions) == 0 {
+		return message
+	}
+	return fmt.Sprintf("%s It would fit with %s.", message, suggestions[0].Change)
+}
+
+// refuse says why the search found nothing for a problem, in which it tried one number of copies last.
+func refuse(asked, t *shape.Problem, rejected []v1alpha1.RejectedPlan) *Unplaceable {
 	last := t.Ladder[len(t.Ladder)-1]
 	seen := t.Match(last, t.Require.Level).Census
 	one, f := oneCopy(t, last)
@@ -40,15 +73,11 @@ func refuse(t *shape.Problem, rejected []v1alpha1.RejectedPlan) *Unplaceable {
 	e := &Unplaceable{Rejected: rejected, Shortfall: v1alpha1.Shortfall{
 		NeededMiB: roundUpMiB(need), FreeMiB: seen.Free >> 20, FreeDevices: int32(seen.Matched), LargestDeviceMiB: seen.Largest >> 20,
 	}}
-	e.Reason = reason(t, &seen)
+	e.Reason = reason(asked, t, &seen)
 	if e.Reason != shape.ReasonNoDevices {
-		e.remedies = remedy.Find(t)
-		e.Shortfall.Suggestions = remedy.Suggestions(e.remedies)
-		if len(e.remedies) > 0 {
-			e.Shortfall.Suggestion = e.Shortfall.Suggestions[0].Change
-		}
+		e.problem = asked
 	}
-	e.Message = message(t, e, &seen, one, f, last.Weights)
+	e.Message = message(asked, t, e, &seen, one, f, last.Weights)
 	return e
 }
 
@@ -64,13 +93,13 @@ func oneCopy(t *shape.Problem, s shape.Format) (shape.Shape, *shape.Footprint) {
 	return one, f
 }
 
-func reason(t *shape.Problem, seen *shape.Census) string {
+func reason(asked, t *shape.Problem, seen *shape.Census) string {
 	devices, busy := 0, 0
 	for why, n := range seen.Refused {
 		if why != fleet.RefusedCPU {
 			devices += n
 		}
-		if slices.Contains([]fleet.Refusal{fleet.RefusedTaken, fleet.RefusedAllocated, fleet.RefusedCordoned, fleet.RefusedHealth, fleet.RefusedNode}, why) {
+		if slices.Contains([]fleet.Refusal{fleet.RefusedTaken, fleet.RefusedAllocated, fleet.RefusedCordoned, fleet.RefusedHealth, fleet.RefusedNode, fleet.RefusedRoom}, why) {
 			busy += n
 		}
 	}
@@ -82,57 +111,60 @@ func reason(t *shape.Problem, seen *shape.Census) string {
 	case seen.Matched == 0:
 		return shape.ReasonNoneFree
 	}
-	if t.Limited() && search.Fits(t.With(shape.WithoutLimits)) {
+	if asked.Limited() && search.Fits(asked.With(shape.WithoutLimits)) {
 		return shape.ReasonLimit
 	}
 	if t.Instances() > 1 {
-		if search.Fits(t.With(t.InCopies(1))) {
+		if search.Fits(t.Alone()) {
 			return shape.ReasonTooFewDevices
 		}
 	}
 	return shape.ReasonTooLarge
 }
 
-func message(t *shape.Problem, e *Unplaceable, seen *shape.Census, one shape.Shape, f *shape.Footprint, format v1alpha1.Precision) string {
+func message(asked, t *shape.Problem, e *Unplaceable, seen *shape.Census, one shape.Shape, f *shape.Footprint, format v1alpha1.Precision) string {
 	var b strings.Builder
 	name := t.Model.Name
 	switch {
 	case e.Reason == shape.ReasonLimit:
-		fmt.Fprintf(&b, "%s does not keep its limits: ", name)
+		fmt.Fprintf(&b, "%s does not keep its limits.", name)
+	case asked.Open:
+		fmt.Fprintf(&b, "%s does not fit for %s at once in any number of copies. Nearest: %s for %s each.", name, words.Counted(t.Sequences(), "sequence"),
+			words.Counted(t.Copies, "copy"), words.Counted(t.Share(t.Copies), "sequence"))
 	case t.Instances() > 1:
-		fmt.Fprintf(&b, "%s does not fit %d times: ", name, t.Instances())
+		fmt.Fprintf(&b, "%s does not fit %d times.", name, t.Instances())
 	default:
-		fmt.Fprintf(&b, "%s does not fit: ", name)
+		fmt.Fprintf(&b, "%s does not fit.", name)
 	}
 	if one.Tensor > 1 {
-		fmt.Fprintf(&b, "one copy needs %s in %s on %d devices (%s on each)",
+		fmt.Fprintf(&b, " One copy needs %s in %s on %d devices (%s on each)",
 			words.HumanMiB(e.Shortfall.NeededMiB), format, one.Tensor, shape.UseText(f.PerDevice(0, f.Layers)))
 	} else {
-		fmt.Fprintf(&b, "one copy needs %s in %s (%s)", words.HumanMiB(e.Shortfall.NeededMiB), format, shape.UseText(f.PerDevice(0, f.Layers)))
+		fmt.Fprintf(&b, " One copy needs %s in %s (%s)", words.HumanMiB(e.Shortfall.NeededMiB), format, shape.UseText(f.PerDevice(0, f.Layers)))
 	}
 	switch e.Reason {
 	case shape.ReasonNoDevices:
-		b.WriteString("; no node has an accelerator")
+		b.WriteString(". No node has an accelerator.")
 	case shape.ReasonNoMatch:
-		b.WriteString("; no device matches")
+		b.WriteString(". No device matches.")
 	case shape.ReasonNoneFree:
-		b.WriteString("; no device is free")
+		b.WriteString(". No device is free.")
 	case shape.ReasonLimit:
 		b.WriteString("; that fits")
 		if len(e.Rejected) > 0 {
 			fmt.Fprintf(&b, ", but no plan keeps the limits; the nearest is %s with %s", e.Rejected[0].Strategy, e.Rejected[0].Message)
 		}
+		b.WriteString(".")
 	default:
-		fmt.Fprintf(&b, "; free and matching: %s with %s together and at most %s each", words.Counted(seen.Matched, "device"),
+		fmt.Fprintf(&b, ". Free and matching: %s with %s together and at most %s each.", words.Counted(seen.Matched, "device"),
 			words.HumanMiB(e.Shortfall.FreeMiB), words.HumanMiB(e.Shortfall.LargestDeviceMiB))
 	}
 	if others := refusals(seen.Refused); others != "" {
-		fmt.Fprintf(&b, "; not counted: %s", others)
+		fmt.Fprintf(&b, " Not counted: %s.", others)
 	}
-	if e.Shortfall.Suggestion != "" {
-		fmt.Fprintf(&b, ". It would fit with %s", e.Shortfall.Suggestion)
+	if text := t.Require.Crowded(); text != "" {
+		fmt.Fprintf(&b, " %s", text)
 	}
-	b.WriteString(".")
 	return b.String()
 }
 

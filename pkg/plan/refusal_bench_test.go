@@ -8,6 +8,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/test/plantest"
 )
 
 // heldByPlacements turns the pods that hold devices into placements that do, which could move.
@@ -42,6 +43,7 @@ func BenchmarkScaleRefusal(b *testing.B) {
 		{"auto", request(b, "Llama-3.1-405B", 1<<20, 4096), false},
 		{"copies", request(b, "Llama-3.1-8B", 8192, 16, in16Bits, copies(1024), degrees(8, 8)), false},
 		{"host", request(b, "Llama-3.1-405B", 131072, 64, in16Bits, onHost), false},
+		{"load", request(b, "Llama-3.1-70B", 8192, 0, plantest.Together(1<<20)), false},
 		{"limit", request(b, "Llama-3.1-70B", 8192, 16, slow), false},
 		{"moe", request(b, "DeepSeek-V3", 1<<20, 4096), false},
 		{"training", request(b, "Llama-3.1-405B", 1, 1, training), false},

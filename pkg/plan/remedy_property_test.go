@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -65,7 +67,44 @@ func drawTight(t *testing.T, rt *rapid.T) shape.Request {
 		}}
 		s.Engine = v1alpha1.EngineTorch
 	}
+	if load := rapid.SampledFrom([]int32{0, 0, 1, 5, 40, 300, 2000}).Draw(rt, "together"); load > 0 && s.Workload.Inference != nil {
+		plantest.Together(load)(s)
+		if rapid.Bool().Draw(rt, "open") {
+			s.Replicas = nil
+		}
+	}
 	return r
+}
+
+// following returns a request as whoever follows a suggestion writes it: its edits merged into the JSON of the placement, which then has
+// no field that the API does not know.
+func following(t require, r shape.Request, s *v1alpha1.Suggestion) shape.Request {
+	text, err := json.Marshal(r.Placement)
+	for _, e := range s.Edits {
+		patch := e.Value
+		for _, key := range slices.Backward(strings.Split(e.Path, ".")) {
+			patch = fmt.Sprintf("{%q: %s}", key, patch)
+		}
+		if err == nil {
+			text, err = jsonpatch.MergePatch(text, []byte(patch))
+		}
+	}
+	placement := &v1alpha1.ModelPlacement{}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err == nil {
+		err = decoder.Decode(placement)
+	}
+	if err != nil {
+		t.Fatalf("%s, by %+v: %v", s.Change, s.Edits, err)
+	}
+	r.Placement = placement
+	return r
+}
+
+// require is what ends a test or one case of it.
+type require interface {
+	Fatalf(format string, args ...any)
 }
 
 func edited(r shape.Request, change shape.Edit) shape.Request {
@@ -89,8 +128,12 @@ func TestSuggestionsHelpAndAreTheLeast(t *testing.T) {
 		for i := range no.remedies {
 			found := &no.remedies[i]
 			kinds[found.Kind]++
+			said := &no.Shortfall.Suggestions[i]
+			if (found.Edit != nil) != (len(said.Edits) > 0) || said.Kind != found.Kind {
+				rt.Fatalf("%s: %s is said as %+v", found.Kind, found.Change, said)
+			}
 			if found.Edit != nil {
-				changed := edited(r, found.Edit)
+				changed := following(rt, r, said)
 				spec, err := Plan(c, changed)
 				if err != nil {
 					rt.Fatalf("%s: %s, and yet: %v", found.Kind, found.Change, err)
@@ -106,6 +149,9 @@ func TestSuggestionsHelpAndAreTheLeast(t *testing.T) {
 	})
 	t.Log(kinds)
 }
+
+// everyNumber is how many copies a load that they share is looked at in without leaving any number out.
+const everyNumber = 32
 
 // lessThan is a change that is smaller by one step than a remedy and fits as well; empty where there is none.
 func lessThan(c *fleet.Cluster, r shape.Request, found *remedy.Remedy) string {
@@ -132,14 +178,17 @@ func lessThan(c *fleet.Cluster, r shape.Request, found *remedy.Remedy) string {
 			s.Workload.Inference.MaxModelLen = n
 		})
 	case remedy.KindSequences:
-		_, _ = fmt.Sscanf(found.Change, "maxSequences %d", &n)
-		if n+1 == in.MaxSequences {
+		_, _ = fmt.Sscanf(found.Change, "%s %d instead of %d", &of, &n, &now)
+		if n+1 == now {
 			return ""
 		}
-		return try(fmt.Sprint("sequences ", n+1), func(s *plantest.Spec) { s.Workload.Inference.MaxSequences = n + 1 })
+		if of == "totalSequences" {
+			return try(fmt.Sprint(of, n+1), plantest.Together(n+1))
+		}
+		return try(fmt.Sprint(of, n+1), func(s *plantest.Spec) { s.Workload.Inference.MaxSequences = n + 1 })
 	case remedy.KindCopies:
 		_, _ = fmt.Sscanf(found.Change, "replicas %d", &n)
-		if n+1 == *r.Placement.Spec.Replicas {
+		if n+1 == *r.Placement.Spec.Replicas || in != nil && in.TotalSequences > 0 {
 			return ""
 		}
 		return try(fmt.Sprint("replicas ", n+1), plantest.Replicas(n+1))
@@ -163,6 +212,9 @@ func lessThan(c *fleet.Cluster, r shape.Request, found *remedy.Remedy) string {
 		})
 	case remedy.KindDevices:
 		less := *found.More
+		if r.Placement.Spec.Replicas == nil && less.Devices > everyNumber {
+			return "" // not every number of so many copies is looked at
+		}
 		t, err := shape.New(c, r)
 		if err != nil {
 			return err.Error()

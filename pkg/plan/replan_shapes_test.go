@@ -69,11 +69,11 @@ func TestOddShapesOfPreviousPlans(t *testing.T) {
 		"replica far above": func(s *v1alpha1.PlanShape) { s.FirstReplica = math.MaxInt32 },
 		"the first copy's":  func(s *v1alpha1.PlanShape) { s.FirstReplica = 0 },
 	} {
-		for _, policy := range []v1alpha1.FailurePolicy{v1alpha1.FailureAnyShape, v1alpha1.FailureSameShape} {
+		for _, policy := range []v1alpha1.FailureAction{v1alpha1.FailureAnyShape, v1alpha1.FailureSameShape} {
 			t.Run(fmt.Sprint(name, " ", policy), func(t *testing.T) {
 				nodes, r, previous := unequal(t)
 				spoil(&previous.OtherShapes[0])
-				r.Previous, r.Placement.Spec.OnFailure = previous, policy
+				r.Previous, r.Placement.Spec.FailurePolicy.Action = previous, policy
 				if spec := mustPlan(t, fleet.NewCluster(nodes), r); spec.Copies() != 2 {
 					t.Errorf("%d copies, want 2", spec.Copies())
 				}

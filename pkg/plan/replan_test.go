@@ -8,6 +8,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/shape"
 	"github.com/rankwright/rankwright/test/plantest"
 )
 
@@ -28,6 +29,7 @@ func TestReplanningMovesOnlyWhatWasLost(t *testing.T) {
 	nodes[at].Inventory.Status.Device(lost).Health.State = v1alpha1.Unhealthy
 
 	r.Previous = first
+	r.Previous.Model.Architecture.NormsPerLayer = plantest.Ptr[int32](2) // the API server writes defaults out
 	again := mustPlan(t, fleet.NewCluster(nodes), r)
 	checkPlan(t, nodes, r, again)
 	before, after := rowsOf(first), rowsOf(again)
@@ -67,6 +69,35 @@ func TestReplanningPrefersItsDevicesAmongEquals(t *testing.T) {
 	}
 }
 
+// A spec that changed is planned as if there were no plan; devices are kept where that is as good.
+func TestChangedSpecIsPlannedAnew(t *testing.T) {
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...), plantest.Host("b", true, plantest.Times8(plantest.H100)...)}
+	asked := func(change func(*v1alpha1.InferenceWorkload)) shape.Request {
+		return ask(plantest.Llama(t, 70), 8192, 8, plantest.Format("BF16"), func(s *v1alpha1.ModelPlacementSpec) { change(s.Workload.Inference) })
+	}
+	first := mustPlan(t, fleet.NewCluster(nodes), asked(func(*v1alpha1.InferenceWorkload) {}))
+	first.Nodes[0].Node = "b"
+
+	latency := asked(func(w *v1alpha1.InferenceWorkload) { w.Objective = v1alpha1.ObjectiveLatency })
+	best := mustPlan(t, fleet.NewCluster(nodes), latency)
+	latency.Previous, latency.Cause = first, shape.OtherRequest
+	if got := mustPlan(t, fleet.NewCluster(nodes), latency); got.Estimate.TPOTMicros.Value != best.Estimate.TPOTMicros.Value || best.Estimate.TPOTMicros.Value >= first.Estimate.TPOTMicros.Value {
+		t.Errorf("%d µs a token with a previous plan of %d µs, %d µs without", got.Estimate.TPOTMicros.Value, first.Estimate.TPOTMicros.Value, best.Estimate.TPOTMicros.Value)
+	}
+
+	loose := asked(func(w *v1alpha1.InferenceWorkload) { w.MaxTTFTMillis = plantest.Ptr[int32](1_000_000) })
+	loose.Previous, loose.Cause = first, shape.OtherRequest
+	if got := mustPlan(t, fleet.NewCluster(nodes), loose); !slices.Equal(rowsOf(got), rowsOf(first)) {
+		t.Errorf("a limit that the plan keeps: before %v, after %v", rowsOf(first), rowsOf(got))
+	}
+
+	tight := asked(func(w *v1alpha1.InferenceWorkload) { w.MaxTPOTMillis = plantest.Ptr[int32](1) })
+	tight.Previous, tight.Cause = first, shape.OtherRequest
+	if spec, err := Plan(fleet.NewCluster(nodes), tight); err == nil {
+		t.Errorf("a limit of 1 ms that no plan keeps: got %v", rowsOf(spec))
+	}
+}
+
 func TestFailurePolicySameShape(t *testing.T) {
 	nodes := []fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.H200)...), plantest.Host("b", true, plantest.Many(4, plantest.H100)...)}
 	r := ask(plantest.Llama(t, 70), 8192, 8, plantest.Format("BF16"))
@@ -76,11 +107,11 @@ func TestFailurePolicySameShape(t *testing.T) {
 	}
 	nodes[0].Unschedulable = true
 	r.Previous = first
-	r.Placement.Spec.OnFailure = v1alpha1.FailureAnyShape
+	r.Placement.Spec.FailurePolicy.Action = v1alpha1.FailureAnyShape
 	if spec := mustPlan(t, fleet.NewCluster(nodes), r); spec.Strategy.Summary != "TP4" {
 		t.Errorf("any shape: got %s", spec.Strategy.Summary)
 	}
-	r.Placement.Spec.OnFailure = v1alpha1.FailureSameShape
+	r.Placement.Spec.FailurePolicy.Action = v1alpha1.FailureSameShape
 	spec, err := Plan(fleet.NewCluster(nodes), r)
 	if no := (*Unplaceable)(nil); !errors.As(err, &no) {
 		t.Errorf("same shape: got %+v, %v", spec, err)

@@ -73,10 +73,12 @@ func TestInvalidRequests(t *testing.T) {
 			mixture(t), both(plantest.EngineOf("TensorRT-LLM"), plantest.Parallelism(v1alpha1.Parallelism{Data: plantest.Ptr(int32(2)), Tensor: plantest.Ptr(int32(2))})),
 			"parallelism.data", "set tensor to 1",
 		},
-		"no copies":            {plantest.Llama(t, 8), plantest.Replicas(0), "replicas", "nothing to plan"},
-		"engine":               {plantest.Llama(t, 8), func(s *plantest.Spec) { s.Engine = "abacus" }, "engine", "use vLLM"},
-		"format":               {plantest.Llama(t, 8), plantest.Format("FP4"), "quantization", "use Auto"},
-		"family":               {plantest.Llama(t, 8), func(s *plantest.Spec) { s.Devices = &v1alpha1.DeviceRequirements{Requirement: "CPU"} }, "devices.requirement", "use Any"},
+		"no copies": {plantest.Llama(t, 8), plantest.Replicas(0), "replicas", "nothing to plan"},
+		"engine":    {plantest.Llama(t, 8), func(s *plantest.Spec) { s.Engine = "abacus" }, "engine", "use one of vLLM"},
+		"format":    {plantest.Llama(t, 8), plantest.Format("FP4"), "quantization", "use Auto"},
+		"family": {plantest.Llama(t, 8), func(s *plantest.Spec) {
+			s.Devices = &v1alpha1.DeviceRequirements{Families: []v1alpha1.DeviceFamily{v1alpha1.FamilyGPU, v1alpha1.FamilyCPU}}
+		}, "devices.families[1]", "use GPU"},
 		"no workload":          {plantest.Llama(t, 8), func(s *plantest.Spec) { s.Workload = v1alpha1.Workload{} }, "workload", "exactly one"},
 		"no context":           {plantest.Llama(t, 8), func(s *plantest.Spec) { s.Workload.Inference.MaxModelLen = 0 }, "workload.inference.maxModelLen", "at least 1"},
 		"negative sequences":   {plantest.Llama(t, 8), func(s *plantest.Spec) { s.Workload.Inference.MaxSequences = -1 }, "workload.inference.maxSequences", "at least 1"},
@@ -88,8 +90,8 @@ func TestInvalidRequests(t *testing.T) {
 		"unknown method":       {plantest.Llama(t, 8), plantest.Train(v1alpha1.TrainingWorkload{Method: "Osmosis", SequenceLength: 1, GlobalBatch: 1}), "workload.training.method", "use Full, LoRA"},
 		"too long a sequence":  {plantest.Llama(t, 8), plantest.Train(v1alpha1.TrainingWorkload{SequenceLength: math.MaxInt32, GlobalBatch: 1}), "workload.training.sequenceLength", "use 1 to 16777216"},
 		"selector": {plantest.Llama(t, 8), func(s *plantest.Spec) {
-			s.Devices = &v1alpha1.DeviceRequirements{NodeSelector: &v1alpha1.NodeSelector{MatchExpressions: []v1alpha1.NodeSelectorRequirement{{Key: "a", Operator: "Near"}}}}
-		}, "devices.nodeSelector", "correct the selector"},
+			s.Devices = &v1alpha1.DeviceRequirements{NodeLabelSelector: &v1alpha1.LabelSelector{MatchExpressions: []v1alpha1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}}
+		}, "devices.nodeLabelSelector", "correct the selector"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Plan(fleet.NewCluster(nodes), ask(test.model, 4096, 1, test.change))

@@ -13,6 +13,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
 	"github.com/rankwright/rankwright/pkg/shape"
+	"github.com/rankwright/rankwright/test/plantest"
 )
 
 // fiveShapes are nodes of 8 devices in five shapes, half of the devices held by small holders.
@@ -62,16 +63,7 @@ func request(b *testing.B, name string, length, sequences int32, changes ...func
 	if err != nil {
 		b.Fatal(err)
 	}
-	p := &v1alpha1.ModelPlacement{}
-	p.Name = "scale"
-	p.Spec = v1alpha1.ModelPlacementSpec{
-		Quantization: v1alpha1.QuantizationAuto, Engine: v1alpha1.EngineVLLM,
-		Workload: v1alpha1.Workload{Inference: &v1alpha1.InferenceWorkload{MaxModelLen: length, MaxSequences: sequences}},
-	}
-	for _, change := range changes {
-		change(&p.Spec)
-	}
-	return shape.Request{Placement: p, Model: m}
+	return shape.Request{Placement: plantest.Placement(length, sequences, changes...), Model: m}
 }
 
 func in16Bits(s *v1alpha1.ModelPlacementSpec) { s.Quantization = "BF16" }

@@ -2,7 +2,10 @@ package plan
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -16,23 +19,81 @@ import (
 // caller's to give. The error is an *InvalidRequest where the placement cannot be meant and an *Unplaceable where the
 // cluster cannot hold it now.
 func Plan(cluster *fleet.Cluster, request shape.Request) (*v1alpha1.ShardingPlanSpec, error) {
+	made, err := Within(context.Background(), cluster, request)
+	var no *Unplaceable
+	if errors.As(err, &no) {
+		return nil, no.Advised(context.Background())
+	}
+	return made, err
+}
+
+// Within is Plan for callers who cannot wait: it returns the error of the context where that ends before there is an answer, and an
+// *Unplaceable has no suggestions yet, which take longer. Its Advised looks for them.
+func Within(ctx context.Context, cluster *fleet.Cluster, request shape.Request) (*v1alpha1.ShardingPlanSpec, error) {
+	made, err := findWithRoom(ctx.Done(), cluster, request)
+	if stopped := ctx.Err(); stopped != nil {
+		return nil, fmt.Errorf("plan: %w", stopped)
+	}
+	return made, err
+}
+
+func find(done <-chan struct{}, cluster *fleet.Cluster, request shape.Request) (*v1alpha1.ShardingPlanSpec, error) {
 	t, err := shape.New(cluster, request)
 	if err != nil {
 		return nil, err
 	}
-	if request.Previous != nil {
-		if found, ok := keepPrevious(t, request.Previous); ok {
-			return write(t, found), nil
+	t = t.Until(done)
+	spec, err := specOf(t, &request)
+	if err == nil && t.Open {
+		said := slices.Insert(spec.Model.Assumptions, 0, numberText(t, &request, spec))
+		spec.Model.Assumptions = said[:min(len(said), maxAssumptions)]
+	}
+	return spec, err
+}
+
+// specOf makes the plan of a problem.
+func specOf(t *shape.Problem, request *shape.Request) (*v1alpha1.ShardingPlanSpec, error) {
+	asked := t
+	if request.Previous != nil && request.Cause != shape.OtherRequest {
+		t = inNumberOf(t, request.Previous)
+		if kept := keepPrevious(t, request.Previous); kept != nil {
+			return write(t, kept), nil
 		}
 	}
 	found, log := search.Best(t)
 	if found == nil {
-		if err := t.Countable(); err != nil {
+		if err := log.Problem.Countable(); err != nil {
 			return nil, err
 		}
-		return nil, refuse(t, log.List())
+		return nil, refuse(asked, log.Problem, log.List())
 	}
-	return write(t, found), nil
+	t = found.Tier.Problem
+	made := write(t, found)
+	if request.Previous != nil && request.Cause == shape.OtherRequest {
+		if kept := keepPrevious(t, request.Previous); kept != nil {
+			if same := write(t, kept); equallyGood(same, made) {
+				return same, nil
+			}
+		}
+	}
+	return made, nil
+}
+
+// maxAssumptions is the API's bound of PlannedModel.Assumptions.
+const maxAssumptions = 16
+
+// numberText says why a plan has its number of copies where nobody asked for one.
+func numberText(t *shape.Problem, request *shape.Request, made *v1alpha1.ShardingPlanSpec) string {
+	copies := int(made.Copies())
+	text := fmt.Sprintf("%s for %s each, of %d at once", words.Counted(copies, "copy"), words.Counted(t.Share(copies), "sequence"), t.Sequences())
+	switch {
+	case request.Previous != nil && request.Cause != shape.OtherRequest && request.Previous.Copies() == made.Copies():
+		return text + ": as many as before"
+	case t.Objective() == v1alpha1.ObjectiveCost:
+		return text + fmt.Sprintf(": no other number costs less in %s", made.Quantization)
+	default:
+		return text + fmt.Sprintf(": no other number takes fewer devices in %s", made.Quantization)
+	}
 }
 
 // rejected returns the best plans that were not taken.
@@ -57,7 +118,7 @@ func write(t *shape.Problem, s *search.Solution) *v1alpha1.ShardingPlanSpec {
 	}
 	spec.ComputeType = computedBy(t, s)
 	spec.Model.Assumptions = append(spec.Model.Assumptions, chosen(t, s)...)
-	spec.Model.Assumptions = spec.Model.Assumptions[:min(len(spec.Model.Assumptions), 16)]
+	spec.Model.Assumptions = spec.Model.Assumptions[:min(len(spec.Model.Assumptions), maxAssumptions)]
 	replica := int32(0)
 	for i := range s.Portions {
 		p := &s.Portions[i]
@@ -93,7 +154,7 @@ func chosen(t *shape.Problem, s *search.Solution) []string {
 		texts = append(texts, fmt.Sprintf("%d context ranks share the tokens of a sequence, since nothing holds its activations without", p.Context))
 	}
 	if p.Decode > 1 {
-		texts = append(texts, fmt.Sprintf("%d tensor ranks share the tokens of the KV cache, since nothing holds it otherwise: start %s with %s %d; the estimate is that of the whole cache on each",
+		texts = append(texts, fmt.Sprintf("%d tensor ranks share the tokens of the KV cache, of which each would hold the same otherwise: start %s with %s %d",
 			p.Decode, t.Engine.Name, t.Engine.Arguments.DecodeContext, p.Decode))
 	}
 	return texts
@@ -258,6 +319,6 @@ func plannedModel(t *shape.Problem) v1alpha1.PlannedModel {
 		m.Assumptions = append(m.Assumptions,
 			fmt.Sprintf("the context of %d tokens is longer than the %d that the model was made for: it needs scaled positions", in.MaxModelLen, most))
 	}
-	m.Assumptions = m.Assumptions[:min(len(m.Assumptions), 16)]
+	m.Assumptions = m.Assumptions[:min(len(m.Assumptions), maxAssumptions)]
 	return m
 }

@@ -70,7 +70,11 @@ func TestPerDeviceHour(t *testing.T) {
 // TestReportedNames holds that a price is found under every name that a driver reports.
 func TestReportedNames(t *testing.T) {
 	table := load(t)
-	for _, reported := range []string{"AMD Instinct MI300X", "AMD Instinct MI300X OAM", "H100 80GB HBM3"} {
+	names := []string{"AMD Instinct MI300X OAM", "H100 80GB HBM3"}
+	for _, s := range table.Shapes() {
+		names = append(names, s.Product, strings.ToLower(s.Product), strings.ToUpper(s.Product))
+	}
+	for _, reported := range names {
 		if _, ok := table.PerDeviceHour(reported); !ok {
 			t.Errorf("no price of %s", reported)
 		}

@@ -7,7 +7,6 @@ package price
 import (
 	_ "embed"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/rankwright/rankwright/pkg/accelerator"
@@ -54,7 +53,7 @@ type Price struct {
 // Table is a list of shapes with prices. It does not change and may be shared.
 type Table struct {
 	shapes []Shape
-	// devices are the prices of one device in the cheapest row, by product in lower case.
+	// devices are the prices of one device in the cheapest row, by the catalogue's name of the product.
 	devices map[string]Price
 }
 
@@ -64,9 +63,9 @@ func (t *Table) Shapes() []Shape { return slices.Clone(t.shapes) }
 // PerDeviceHour returns the price of one device of a product in the cheapest row that has it, the first of equally cheap
 // rows; false where no row has it. The product is named as its driver reports it, in any case.
 func (t *Table) PerDeviceHour(product string) (Price, bool) {
-	p, ok := t.devices[strings.ToLower(product)]
+	p, ok := t.devices[product]
 	if !ok {
-		p, ok = t.devices[strings.ToLower(named(product))]
+		p, ok = t.devices[named(product)]
 	}
 	return p, ok
 }
@@ -76,9 +75,9 @@ func (t *Table) index() {
 	t.devices = map[string]Price{}
 	for i := range t.shapes {
 		s := &t.shapes[i]
-		key, hour := strings.ToLower(s.Product), s.PerDeviceHour()
-		if best, known := t.devices[key]; !known || hour < best.MicroUSDPerHour {
-			t.devices[key] = Price{MicroUSDPerHour: hour, Source: s.Source, Date: s.Date, Instance: s.Provider + " " + s.Instance}
+		hour := s.PerDeviceHour()
+		if best, known := t.devices[s.Product]; !known || hour < best.MicroUSDPerHour {
+			t.devices[s.Product] = Price{MicroUSDPerHour: hour, Source: s.Source, Date: s.Date, Instance: s.Provider + " " + s.Instance}
 		}
 	}
 }

@@ -74,7 +74,8 @@ func (a *Tier) batchKey(class int32, lean bool) batchKey {
 	t, d := a.Problem, a.Problem.smallest(class)
 	var key batchKey
 	if in := t.Workload.Inference; in != nil {
-		key.Limits = LimitsOn(t.Engine.Name, d, int64(max(1, in.MaxSequences)), lean)
+		own := LimitsOn(t.Engine.Name, d, int64(max(1, in.MaxSequences)), lean)
+		key.Limits = Limits{cmp.Or(t.request.Limits.Tokens, own.Tokens), cmp.Or(t.request.Limits.Sequences, own.Sequences)}
 	}
 	if t.Engine.Memory.Rule == engine.StaticOfTotal || d.TotalBytes <= 0 {
 		key.device = d

@@ -26,6 +26,8 @@ type Flavor struct {
 	Wires   *fleet.Wires
 	Limit   int // largest tensor group
 	Devices int
+	// Offer is the bytes that each device of an imagined flavor has for the layers.
+	Offer int64
 	// groups caches groupCaps by size of a group and number of instances.
 	groups map[[2]int][]int64
 }
@@ -36,7 +38,8 @@ func (t *Problem) Imagined(class int32, w *fleet.Wires, size, devices int) *Flav
 	if t.Asked.Tensor == 0 {
 		limit = tensorLimit(t.Cluster.Class(class).Family, w.Link, int32(size))
 	}
-	return &Flavor{Class: class, Wires: w, Limit: limit, Devices: devices}
+	offer := t.Offer(class, t.Cluster.Class(class).TotalBytes)
+	return &Flavor{Class: class, Wires: w, Limit: limit, Devices: devices, Offer: offer, groups: map[[2]int][]int64{}}
 }
 
 // flavorsOf divides a pool into flavors, those of the largest devices first.
@@ -168,11 +171,14 @@ func (a *Tier) Shapes(l *Flavor, d Degrees, held map[Shape]bool) iter.Seq[Candid
 		if n := t.Asked.Stages; n > 0 {
 			first, last = n, min(n, last)
 		}
+		if t.Workload.Inference != nil && t.Asked.Data == 0 && d.Data > d.Inside { // several islands hold the experts of a stage
+			last = min(last, 1)
+		}
 		if a.below > 0 {
 			last = min(last, (a.below-1)/(c.Stage()*c.Data))
 		}
 		made := false
-		for stages := first; stages <= last; stages++ {
+		for stages := first; stages <= last && !t.Stopped(); stages++ {
 			if stages = a.enough(&c, stages, last, caps); stages <= last {
 				stages = a.skip(&c, stages, caps[0])
 			}
@@ -255,7 +261,12 @@ func (l *Flavor) Caps(group, instances, layers int) []int64 {
 	key := [2]int{group, instances}
 	caps, ok := l.groups[key]
 	if !ok {
-		caps = l.Pool.GroupCaps(group, min(instances*min(layers, maxStages), l.Devices/group))
+		most := min(instances*min(layers, maxStages), l.Devices/group)
+		if l.Pool == nil {
+			caps = slices.Repeat([]int64{l.Offer}, most)
+		} else {
+			caps = l.Pool.GroupCaps(group, most)
+		}
 		l.groups[key] = caps
 	}
 	return caps
@@ -305,7 +316,7 @@ func (a *Tier) mixedOn(l *Flavor) []*Candidate {
 			continue
 		}
 		blocks := blocksOf(caps[:last*instances], last)
-		for stages := first; stages <= last; stages++ {
+		for stages := first; stages <= last && !t.Stopped(); stages++ {
 			c := &Candidate{
 				Shape: d.Shape(), Flavor: l, Tier: a, Inside: d.Inside,
 			}

@@ -35,8 +35,9 @@ func (t *Problem) Choices(s Setting, l *Flavor) []Degrees {
 				continue
 			}
 			for _, context := range t.contexts(tensor, s.Divided) {
+				decodes := t.decodes(s.Cache, l, tensor, context)
 				for _, expert := range t.experts(side, tensor, data, context) {
-					for _, decode := range t.decodes(tensor, context, s.Divided) {
+					for _, decode := range decodes {
 						found = t.islands(found, Degrees{Tensor: tensor, Data: data, Expert: expert, Context: context, Decode: decode}, l.Limit)
 					}
 				}
@@ -47,8 +48,8 @@ func (t *Problem) Choices(s Setting, l *Flavor) []Degrees {
 }
 
 // islands adds the ways in which data and context ranks may share islands. Ranks of attention data parallelism exchange
-// tokens in every layer and leave an island only where they are asked for; in training it is context ranks that do, and
-// data ranks lie anywhere.
+// tokens in every layer: they share one island or fill several, and lie anywhere only where they are asked for; in training it is
+// context ranks that share one, and data ranks lie anywhere.
 func (t *Problem) islands(found []Degrees, d Degrees, limit int) []Degrees {
 	together, spread := d.Context, true
 	if t.Workload.Training == nil {
@@ -56,6 +57,10 @@ func (t *Problem) islands(found []Degrees, d Degrees, limit int) []Degrees {
 		spread = d.Data == 1 || t.Asked.Data > 1
 	}
 	if d.Inside = together; together > 1 && d.Tensor*together <= limit {
+		found = append(found, d)
+	}
+	if fill := limit / d.Tensor; t.Workload.Inference != nil && fill > 1 && together > fill && together%fill == 0 {
+		d.Inside = fill
 		found = append(found, d)
 	}
 	if d.Inside = 1; together == 1 || spread {
@@ -111,17 +116,25 @@ func (t *Problem) datas(tensor int, l *Flavor) []int {
 		return alone
 	}
 	degrees := []int{1}
-	for d := 2; d*tensor <= min(l.Limit, maxAttentionData); d *= 2 {
+	for d := 2; d*tensor <= maxExpertRanks && (d*tensor <= l.Limit || t.fills(l, d, tensor)); d *= 2 {
 		degrees = append(degrees, d)
 	}
 	return degrees
 }
 
+// fills says whether so many groups of tensor ranks may fill several islands: the rate between these is known, and each group has a
+// sequence. Remedies imagine none.
+func (t *Problem) fills(l *Flavor, data, tensor int) bool {
+	return l.Pool != nil && l.Wires != nil && l.Wires.Network > 0 && t.Asked.Stages <= 1 && data <= int(t.Workload.Inference.MaxSequences) && data*tensor*t.Copies <= l.Devices &&
+		data*tensor%l.Limit == 0
+}
+
 // shards says whether data ranks share out states.
 func shards(s v1alpha1.TrainingSharding) bool { return s != "" && s != "None" }
 
-// maxAttentionData bounds the degree of attention data parallelism that is chosen: the devices of one host.
-const maxAttentionData = 8
+// maxExpertRanks bounds the ranks among which attention data parallelism that is chosen shares out experts: twice the 32 among which the
+// makers of DeepSeek-V3 share them while reading prompts. Source: DeepSeek-V3/R1 Inference System Overview, 2025.
+const maxExpertRanks = 64
 
 // maxContext is the largest context degree that is chosen.
 const maxContext = 64
@@ -144,29 +157,20 @@ func (t *Problem) contexts(tensor int, divided bool) []int {
 	return degrees
 }
 
-// decodes returns the numbers of tensor ranks that may share out the tokens of the cache where each would keep all of
-// them otherwise. They are chosen for latent attention alone.
-func (t *Problem) decodes(tensor, context int, divided bool) []int {
-	if !divided || t.Workload.Inference == nil {
+// decodes returns the numbers of tensor ranks that may share out the tokens of a cache in a format on a flavor.
+func (t *Problem) decodes(cache v1alpha1.Precision, l *Flavor, tensor, context int) []int {
+	if t.Workload.Inference == nil || tensor == 1 || context > 1 {
 		return alone
 	}
-	if !t.Engine.Parallelism.DecodeContext || !t.latent() || context > 1 {
-		return nil
-	}
-	var degrees []int
-	for d := 2; d <= tensor; d++ {
-		if tensor%d == 0 {
-			degrees = append(degrees, d)
-		}
-	}
-	return degrees
+	return t.Engine.DecodeContexts(&t.Model.Architecture, t.vendorOf(l), cache, tensor)
 }
 
-// latent says whether every layer keeps all tokens as one latent, and nothing else. Source: vLLM's KV cache coordinators
-// take decode context parallelism only where all layers have one kind of cache.
-func (t *Problem) latent() bool {
-	a := &t.Model.Architecture
-	return a.Attention.MLA != nil && a.Attention.MLA.Indexer == nil && a.Attention.SlidingWindow == 0 && a.Recurrent == nil && a.Encoder == nil
+// vendorOf returns the vendor of the devices of a flavor, also where they are of several classes.
+func (t *Problem) vendorOf(l *Flavor) string {
+	if l.Pool != nil {
+		return l.Pool.Vendor
+	}
+	return t.Cluster.Class(l.Class).Vendor
 }
 
 // ranks returns the case that the engine is asked about: one stage in some degrees, of weights that share scales in

@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"encoding/binary"
 	"sync"
 
 	"github.com/rankwright/rankwright/pkg/cost"
@@ -19,6 +20,7 @@ type figures struct {
 	mu      sync.Mutex
 	batches map[batchKey]*batch
 	devices map[cost.Device]*rated
+	cuts    map[string]*cost.Cut
 }
 
 // batchKey is what a footprint depends on beside the shape.
@@ -41,12 +43,14 @@ type rated struct {
 	times     map[timesKey]cost.Times
 }
 
-// timesKey is what the times of a shape on a device depend on.
+// timesKey is what the times of a shape on a device depend on: small, since thousands are kept, and plain memory, which maps
+// hash at once.
 type timesKey struct {
-	cost.Strategy
-	tokens int64  // of a step at most
-	ends   string // of the stages; empty for one stage and for stages that are taken as equal
-	apart  bool   // stages are on several islands
+	tensor, stages, data, expert, decode, islands int32
+
+	tokens   int64     // of a step at most
+	cut      *cost.Cut // nil for one stage and for stages that are taken as equal
+	transfer uint64    // bits of Query.Transfer
 }
 
 func newFigures(of *knownModel, load loadKey) *figures {
@@ -83,6 +87,25 @@ func recall[K comparable, V any](f *figures, known map[K]V, key K, compute func(
 // batch returns the footprints of a key.
 func (f *figures) batch(key batchKey) *batch {
 	return recall(f, f.batches, key, func() *batch { return &batch{key, map[Shape]*Footprint{}} })
+}
+
+// cut returns the cut at some ends, the same one for equal ends.
+func (f *figures) cut(ends []int) *cost.Cut {
+	key := make([]byte, 0, 64)
+	for _, end := range ends {
+		key = binary.BigEndian.AppendUint16(key, uint16(end))
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	made, ok := f.cuts[string(key)]
+	if !ok {
+		made = f.profile.Cut(ends)
+		if f.cuts == nil {
+			f.cuts = map[string]*cost.Cut{}
+		}
+		f.cuts[string(key)] = made
+	}
+	return made
 }
 
 // counted returns a shape's footprint, nil where it was not counted yet.

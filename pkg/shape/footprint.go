@@ -21,7 +21,7 @@ type Footprint struct {
 	// runs caches the length of the longest run of layers by what a device offers.
 	runs map[int64]int
 	// reads caches the cuts by what stages read, by the number of stages.
-	reads map[int][]int
+	reads [][]int
 }
 
 // amounts are what a device needs for layers first to end-1, in the terms of its offer.
@@ -109,14 +109,13 @@ func (f *Footprint) evenly(stages int, offer int64) []int {
 func (f *Footprint) evenReads(stages int) []int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	ends, ok := f.reads[stages]
-	if !ok {
-		if ends = f.even(stages, f.Reads); f.reads == nil {
-			f.reads = map[int][]int{}
-		}
-		f.reads[stages] = ends
+	if more := stages + 1 - len(f.reads); more > 0 {
+		f.reads = append(f.reads, make([][]int, more)...)
 	}
-	return ends
+	if f.reads[stages] == nil {
+		f.reads[stages] = f.even(stages, f.Reads)
+	}
+	return f.reads[stages]
 }
 
 // fits says whether each stage of a split needs at most some bytes.

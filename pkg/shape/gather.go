@@ -195,7 +195,7 @@ func (g *gather) zone(node int32) int32 {
 // pools makes the pools of the merged kinds, one for each vendor.
 func (g *gather) pools() []*Pool {
 	vendor := func(l *merged) string { return g.cluster.Class(l.class).Vendor }
-	orderMerged(g.merged)
+	slices.SortFunc(g.merged, func(a, b *merged) int { return cmp.Compare(a.first, b.first) })
 	slices.SortStableFunc(g.merged, func(a, b *merged) int { return cmp.Compare(vendor(a), vendor(b)) })
 	kept := g.keptNodes()
 	zones := 0
@@ -231,17 +231,17 @@ func (g *gather) keptNodes() map[*fleet.NodeEntry]bool {
 }
 
 // pool makes the pool of a vendor from its merged kinds.
-func (g *gather) pool(vendor string, lots []*merged, kept map[*fleet.NodeEntry]bool) *Pool {
+func (g *gather) pool(vendor string, kinds []*merged, kept map[*fleet.NodeEntry]bool) *Pool {
 	parts, devices := 0, 0
-	for _, l := range lots {
+	for _, l := range kinds {
 		parts, devices = parts+l.parts, devices+l.parts*len(l.caps)
 	}
-	p := &Pool{Vendor: vendor, Parts: make([]Part, 0, parts), Kinds: make([][]int32, len(lots))}
+	p := &Pool{Vendor: vendor, Parts: make([]Part, 0, parts), Kinds: make([][]int32, len(kinds))}
 	numbers, refs := make([]int32, parts), make([]int32, 0, devices)
 	for i := range numbers {
 		numbers[i] = int32(i)
 	}
-	for kind, l := range lots {
+	for kind, l := range kinds {
 		start := len(p.Parts)
 		base := Part{Class: l.class, Kind: int32(kind), Limit: l.limit, Link: l.wires.Link, spans: l.spans, Wires: l.wires, Caps: l.caps}
 		for _, m := range l.members() {

@@ -1,10 +1,12 @@
 package shape
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/memory"
 )
 
 // weightsFormat is a format of weights to try.
@@ -23,37 +25,45 @@ var (
 
 // ladderFor returns the formats to try, in order: those of the weights, and for each of them those of the cache.
 func ladderFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]Format, error) {
-	rungs, err := rungsFor(spec, native)
+	weights, err := weightsFor(spec, native)
 	if err != nil {
 		return nil, err
 	}
-	steps := make([]Format, 0, len(rungs)+1)
-	for _, r := range rungs {
-		steps = append(steps, Format{r.Weights, r.Native, cacheFormat(spec.KVCacheType, r.Weights)})
+	formats := make([]Format, 0, len(weights)+1)
+	for _, w := range weights {
+		formats = append(formats, Format{w.Weights, w.Native, cacheFormat(spec.KVCacheType, w.Weights)})
 		// A cache in 8 bits costs less quality than weights in fewer bits. Like weights in FP8, it needs a device that
 		// computes FP8.
-		if auto := spec.KVCacheType == "" || spec.KVCacheType == v1alpha1.KVCacheAuto; auto && r.Weights == v1alpha1.FP8 && spec.Workload.Inference != nil {
-			steps = append(steps, Format{r.Weights, true, v1alpha1.FP8})
+		if auto := spec.KVCacheType == "" || spec.KVCacheType == v1alpha1.KVCacheAuto; auto && w.Weights == v1alpha1.FP8 && spec.Workload.Inference != nil {
+			formats = append(formats, Format{w.Weights, true, v1alpha1.FP8})
 		}
 	}
-	return steps, nil
+	return formats, nil
 }
 
-// rungsFor returns the formats of weights to try, in order. A checkpoint that is published in less than 16 bits starts at
-// its own width, since more would add bytes and no quality. Training keeps 16 bits, except for QLoRA, which is defined by
-// its 4-bit base.
-func rungsFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]weightsFormat, error) {
+// weightsFor returns the formats of weights to try, in order. A checkpoint that is published in less than 16 bits starts at
+// its own width, since more would add bytes and no quality. Training keeps 16 bits where its method does
+// not say otherwise.
+func weightsFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]weightsFormat, error) {
+	var method v1alpha1.TrainingMethod
+	if t := spec.Workload.Training; t != nil {
+		method = t.Method
+	}
+	base := memory.BaseFormats(method)
 	if q := spec.Quantization; q != "" && q != v1alpha1.QuantizationAuto {
 		format := v1alpha1.Precision(q)
 		if format == v1alpha1.FP4 || !slices.Contains(fleet.Formats[:], format) {
 			return nil, invalid("quantization", string(q), "use Auto, FP32, FP16, BF16, FP8, INT8, INT4, MXFP4 or NVFP4")
 		}
+		if len(base) > 0 && !slices.Contains(base, format) {
+			return nil, invalid("quantization", string(q), fmt.Sprintf("with method %s use one of %v, Auto, or another method", method, base))
+		}
 		return []weightsFormat{{format, false}}, nil
 	}
-	if t := spec.Workload.Training; t != nil {
-		if t.Method == "QLoRA" {
-			return []weightsFormat{{v1alpha1.INT4, false}}, nil
-		}
+	switch {
+	case len(base) > 0:
+		return []weightsFormat{{base[0], false}}, nil
+	case spec.Workload.Training != nil:
 		return ladder16[:2], nil
 	}
 	switch native {

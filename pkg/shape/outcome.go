@@ -1,7 +1,6 @@
 package shape
 
 import (
-	"encoding/binary"
 	"math"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -73,16 +72,20 @@ func (a *Tier) Evaluate(c *Candidate) {
 
 // Times returns the times of a candidate on devices of one kind.
 func (a *Tier) Times(c *Candidate, device *cost.Device) cost.Times {
-	on, key := a.rated(device), timesKey{c.strategy(), c.Footprint.Setup().Inference.BatchedTokens, c.endsKey(), c.apart()}
+	on := a.rated(device)
+	q := a.Query(c, &on.device)
+	key := timesKey{
+		tensor: int32(c.Tensor), stages: int32(c.Stages), data: int32(c.Data), expert: int32(c.Expert),
+		decode: int32(c.Decode), islands: int32(q.Strategy.Islands), tokens: int64(q.Workload.MaxBatchedTokens), cut: q.Cut, transfer: math.Float64bits(q.Transfer),
+	}
 	return recall(a.figures, on.times, key, func() cost.Times {
-		q := a.Query(c, device)
 		return cost.Serve(&q, on.estimator.Constants())
 	})
 }
 
 // strategy returns the degrees in the terms of the model of costs.
 func (c *Candidate) strategy() cost.Strategy {
-	return cost.Strategy{Tensor: c.Tensor, Pipeline: c.Stages, AttentionData: c.Data, Expert: c.Expert}
+	return cost.Strategy{Tensor: c.Tensor, Pipeline: c.Stages, AttentionData: c.Data, Expert: c.Expert, DecodeContext: c.Decode, Islands: c.Data / max(1, c.Inside)}
 }
 
 // Query returns the load of a candidate: as many sequences at once as are asked for.
@@ -97,40 +100,17 @@ func (a *Tier) Query(c *Candidate, device *cost.Device) cost.Query {
 			MaxBatchedTokens: float64(c.Footprint.Setup().Inference.BatchedTokens),
 		},
 	}
-	if c.Stages > 1 {
-		q.Stages = c.stages(device)
+	if c.Stages > 1 && c.Ends != nil { // else the stages are found with the devices, and taken as equal
+		q.Cut = a.cut(c.Ends)
+		if c.apart() {
+			q.Transfer = device.Network
+		}
 	}
 	return q
 }
 
-// stages returns the runs of layers of a pipeline on devices of one kind; nil where they are found with the devices.
-func (c *Candidate) stages(device *cost.Device) []cost.Stage {
-	stages := make([]cost.Stage, len(c.Ends))
-	first := 0
-	for i, end := range c.Ends {
-		stages[i] = cost.Stage{First: first, End: end}
-		if c.apart() {
-			stages[i].Transfer = device.Network
-		}
-		first = end
-	}
-	return stages
-}
-
 // apart says whether an instance does not fit an island, so that its stages are on several.
 func (c *Candidate) apart() bool { return c.Stages > 1 && c.Flavor.Limit < c.Total() }
-
-// endsKey is the ends of the stages as a key of a map.
-func (c *Candidate) endsKey() string {
-	if c.Stages == 1 {
-		return ""
-	}
-	key := make([]byte, 0, 64)
-	for _, end := range c.Ends {
-		key = binary.BigEndian.AppendUint16(key, uint16(end))
-	}
-	return string(key)
-}
 
 // judge sets times, value and the limit that is not kept.
 func (t *Problem) judge(c *Candidate, times cost.Times) {
@@ -214,7 +194,7 @@ func (a *Tier) TrainingOf(c *Candidate, device *cost.Device) *cost.Training {
 		between = device.Link
 	}
 	d := *device
-	if c.Flavor.Wires.Link && c.Flavor.Limit >= c.Total() {
+	if c.Flavor.Limit >= c.Total() {
 		d.Network = d.Link // the ranks need not leave their island
 	}
 	return &cost.Training{

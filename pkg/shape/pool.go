@@ -1,7 +1,6 @@
 package shape
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -104,13 +103,21 @@ func (v NodeRefusals) Refuse(node int32) bool { return len(v) > 0 && v[node] != 
 
 // judgeNodes returns, by node, why nothing on it matches.
 func (r *poolRequest) judgeNodes(c *fleet.Cluster) NodeRefusals {
-	if !r.asksNodes() && r.level == "" {
+	asks := r.asksNodes() || c.Tainted()
+	if !asks && r.level == "" {
 		return nil
 	}
 	refused := make(NodeRefusals, len(c.Nodes()))
-	if r.asksNodes() {
+	if asks {
+		kept := map[*fleet.NodeEntry]bool{}
+		for ref := range r.keep {
+			kept[c.NodeOf(ref)] = true
+		}
 		for i, n := range c.Nodes() {
-			refused[i] = r.refuseNode(n)
+			// What runs on a node stays where only new pods cannot come to it.
+			if refused[i] = r.refuseNode(n); kept[n] && (refused[i] == refusedTaint || refused[i] == fleet.RefusedRoom) {
+				refused[i] = ""
+			}
 		}
 	}
 	if r.level == "" {
@@ -194,8 +201,3 @@ func (p *Pool) finish(zones int, previous bool) {
 
 // PreviousFirst orders true, which stands for devices of the previous plan, before false.
 func PreviousFirst(a, b bool) int { return CompareBools(b, a) }
-
-// orderMerged puts kinds in order of their first part.
-func orderMerged(lots []*merged) {
-	slices.SortFunc(lots, func(a, b *merged) int { return cmp.Compare(a.first, b.first) })
-}

@@ -22,7 +22,7 @@ func BenchmarkCollect(b *testing.B) {
 		}{
 			{"any", func(*plantest.Spec) {}},
 			{"selector", func(s *plantest.Spec) {
-				s.Devices = &v1alpha1.DeviceRequirements{NodeSelector: &v1alpha1.NodeSelector{MatchLabels: map[string]v1alpha1.LabelValue{"zone": "z1"}}}
+				s.Devices = &v1alpha1.DeviceRequirements{NodeLabelSelector: &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"zone": "z1"}}}
 			}},
 			{"rack", func(s *plantest.Spec) { s.Topology = &v1alpha1.TopologyRequirements{Required: plantest.Ptr("rack")} }},
 			{"hostname", func(s *plantest.Spec) {

@@ -3,7 +3,8 @@ package shape
 import (
 	"fmt"
 	"slices"
-	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
@@ -22,9 +23,34 @@ type Request struct {
 	// Previous is the plan that is in force, if any; its devices must be free in the cluster. Copies of it that still
 	// hold are kept.
 	Previous *v1alpha1.ShardingPlanSpec
+	// Cause is why Previous is not enough.
+	Cause Cause
+	// Room is which nodes have room for the placement's pods; nil is room everywhere.
+	Room *fleet.Room
+	// Tolerations are those that the placement's pods have beside the placement's own.
+	Tolerations []corev1.Toleration
 	// Prices are what devices cost by product; nil takes the built-in table.
 	Prices func(product string) (price.Price, bool)
+	// Limits are the batch of a step; 0 takes what the engine does.
+	Limits Limits
+	// Discreet keeps the names of other namespaces' placements out of what is said, which only some may read.
+	Discreet bool
+
+	done <-chan struct{} // see Problem.Until
 }
+
+// Cause is why a plan is replaced.
+type Cause int
+
+const (
+	// LostDevices says that devices of the plan are lost: the failure policy says which shapes a new plan may have.
+	LostDevices Cause = iota
+	// OtherCopies says that only the number of copies changed.
+	OtherCopies
+	// OtherRequest says that something else was asked for when the plan was made. A plan is made as if there were none, and copies
+	// are kept only where that is as good.
+	OtherRequest
+)
 
 // Asked are the degrees of parallelism that are asked for; 0 where a degree is free.
 type Asked struct{ Tensor, Stages, Data, Expert, Context int }
@@ -44,9 +70,11 @@ type Problem struct {
 	Prefer   string // preferred topology level
 	Ladder   []Format
 	Asked    Asked
-	Copies   int // independent copies
-	Keep     map[int32]bool
-	Prices   func(product string) (price.Price, bool)
+	Copies   int // independent copies; the least, where their number is open
+	// Open says that the number of copies is for the planner to choose: a multiple of Copies.
+	Open   bool
+	Keep   map[int32]bool
+	Prices func(product string) (price.Price, bool)
 	*ground
 
 	calibration *cost.Calibration
@@ -84,14 +112,14 @@ func New(cluster *fleet.Cluster, request Request) (*Problem, error) {
 		t.Prices = table.PerDeviceHour
 	}
 	if t.Engine, err = engine.Find(spec.Engine); err != nil {
-		return nil, invalid("engine", string(spec.Engine), "use "+strings.Join(engine.Names(), ", "))
+		return nil, invalid("engine", string(spec.Engine), "use "+engine.Choice())
 	}
 	t.subject = cacheOf(cluster).subject(t.Model)
 	if spec.Replicas != nil {
 		t.Copies = int(*spec.Replicas)
 	}
-	if t.Copies < 1 || t.Copies > 1024 {
-		return nil, invalid("replicas", fmt.Sprint(t.Copies), "there is nothing to plan below 1, and 1024 is the most")
+	if t.Copies < 1 || t.Copies > MaxCopies {
+		return nil, invalid("replicas", fmt.Sprint(t.Copies), fmt.Sprintf("there is nothing to plan below 1, and %d is the most", MaxCopies))
 	}
 	if spec.Topology != nil && spec.Topology.Preferred != nil {
 		if spec.Topology.Required != nil {
@@ -102,6 +130,8 @@ func New(cluster *fleet.Cluster, request Request) (*Problem, error) {
 	if t.Require, err = requirementsOf(spec, t.Engine, &t.Model.Architecture); err != nil {
 		return nil, err
 	}
+	t.Require.room = request.Room
+	t.Require.tolerations = append(t.Require.tolerations, request.Tolerations...)
 	if err := t.readParallelism(spec.Parallelism); err != nil {
 		return nil, err
 	}
@@ -111,6 +141,7 @@ func New(cluster *fleet.Cluster, request Request) (*Problem, error) {
 	if err := t.checkAsked(); err != nil {
 		return nil, err
 	}
+	t.share()
 	if t.Ladder, err = ladderFor(spec, t.Model.Native); err != nil {
 		return nil, err
 	}
@@ -195,6 +226,10 @@ func (t *Problem) checkWorkload() error {
 		return invalid("workload.inference.maxModelLen", fmt.Sprint(in.MaxModelLen), "it must be at least 1")
 	case in != nil && in.MaxSequences < 0:
 		return invalid("workload.inference.maxSequences", fmt.Sprint(in.MaxSequences), "it must be at least 1")
+	case in != nil && in.TotalSequences < 0:
+		return invalid("workload.inference.totalSequences", fmt.Sprint(in.TotalSequences), "it must be at least 1")
+	case in != nil && in.TotalSequences > 0 && in.MaxSequences > 0:
+		return invalid("workload.inference.totalSequences", "set beside maxSequences", "leave one of them out")
 	case in != nil:
 		return nil
 	case training.SequenceLength < 1 || training.GlobalBatch < 1 || training.MicroBatch < 0:

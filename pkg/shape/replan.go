@@ -7,7 +7,7 @@ import (
 )
 
 // readPrevious notes the devices of the previous plan, which are preferred among equals, and its shape, where that must
-// be kept.
+// be kept when devices are lost.
 func (t *Problem) readPrevious(previous *v1alpha1.ShardingPlanSpec) {
 	if previous == nil {
 		return
@@ -20,7 +20,7 @@ func (t *Problem) readPrevious(previous *v1alpha1.ShardingPlanSpec) {
 			}
 		}
 	}
-	if t.Spec.OnFailure != v1alpha1.FailureSameShape {
+	if t.request.Cause != LostDevices || t.Spec.FailurePolicy.Action != v1alpha1.FailureSameShape {
 		return
 	}
 	if t.Asked.Tensor == 0 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -19,6 +21,10 @@ type requirements struct {
 	selector labels.Selector
 	least    int64 // MiB
 	Formats  []v1alpha1.Precision
+	// tolerations are those of the pods.
+	tolerations []corev1.Toleration
+	// room is which nodes have room for the pods; nil is room everywhere.
+	room *fleet.Room
 	// claims says that a ResourceClaim must be able to select every device.
 	claims bool
 	// engine runs a model of this architecture on every device.
@@ -28,15 +34,8 @@ type requirements struct {
 	Level string
 }
 
-var familiesOf = map[v1alpha1.DeviceKindRequirement][]v1alpha1.DeviceFamily{
-	"":                       nil,
-	v1alpha1.RequireAny:      nil,
-	v1alpha1.RequireGPU:      {v1alpha1.FamilyGPU},
-	v1alpha1.RequireTPU:      {v1alpha1.FamilyTPU},
-	v1alpha1.RequireNPU:      {v1alpha1.FamilyNPU},
-	v1alpha1.RequireASIC:     {v1alpha1.FamilyASIC},
-	v1alpha1.RequireGPUOrTPU: {v1alpha1.FamilyGPU, v1alpha1.FamilyTPU},
-}
+// accelerators are the families that can be asked for.
+var accelerators = []v1alpha1.DeviceFamily{v1alpha1.FamilyGPU, v1alpha1.FamilyTPU, v1alpha1.FamilyNPU, v1alpha1.FamilyASIC}
 
 func requirementsOf(spec *v1alpha1.ModelPlacementSpec, e *engine.Engine, m *v1alpha1.Architecture) (requirements, error) {
 	r := requirements{selector: labels.Everything(), claims: spec.Enforcement == v1alpha1.EnforcementClaim, engine: e, model: m}
@@ -47,18 +46,20 @@ func requirementsOf(spec *v1alpha1.ModelPlacementSpec, e *engine.Engine, m *v1al
 	if d == nil {
 		return r, nil
 	}
-	families, ok := familiesOf[d.Requirement]
-	if !ok {
-		return r, invalid("devices.requirement", string(d.Requirement), "use Any, GPU, TPU, NPU, ASIC or GPUOrTPU")
+	if i := slices.IndexFunc(d.Families, func(f v1alpha1.DeviceFamily) bool { return !slices.Contains(accelerators, f) }); i >= 0 {
+		return r, invalid(fmt.Sprintf("devices.families[%d]", i), string(d.Families[i]), "use GPU, TPU, NPU or ASIC")
 	}
-	r.families, r.vendors, r.products, r.Formats = families, d.Vendors, d.Products, d.Precisions
+	r.families, r.vendors, r.products, r.Formats = d.Families, d.Vendors, d.Products, d.Precisions
+	for _, t := range d.Tolerations {
+		r.tolerations = append(r.tolerations, corev1.Toleration{Key: t.Key, Operator: corev1.TolerationOperator(t.Operator), Value: string(t.Value), Effect: corev1.TaintEffect(t.Effect)})
+	}
 	if d.MinMemoryMiB != nil {
 		r.least = *d.MinMemoryMiB
 	}
-	if d.NodeSelector != nil {
-		selector, err := d.NodeSelector.AsSelector()
+	if d.NodeLabelSelector != nil {
+		selector, err := d.NodeLabelSelector.AsSelector()
 		if err != nil {
-			return r, invalid("devices.nodeSelector", fmt.Sprint(err), "correct the selector")
+			return r, invalid("devices.nodeLabelSelector", fmt.Sprint(err), "correct the selector")
 		}
 		r.selector = selector
 	}
@@ -66,7 +67,9 @@ func requirementsOf(spec *v1alpha1.ModelPlacementSpec, e *engine.Engine, m *v1al
 }
 
 // asksNodes says whether the requirements ask anything of nodes.
-func (r *requirements) asksNodes() bool { return r.Level != "" || r.claims || !r.selector.Empty() }
+func (r *requirements) asksNodes() bool {
+	return r.Level != "" || r.claims || !r.selector.Empty() || r.room.Short()
+}
 
 // refuseNode returns why no device of the node matches; empty where one may.
 func (r *requirements) refuseNode(n *fleet.NodeEntry) fleet.Refusal {
@@ -79,7 +82,21 @@ func (r *requirements) refuseNode(n *fleet.NodeEntry) fleet.Refusal {
 	if r.claims && n.Unclaimed {
 		return refusedClaim
 	}
+	if slices.ContainsFunc(n.Taints, func(taint corev1.Taint) bool { return !r.tolerates(&taint) }) {
+		return refusedTaint
+	}
+	if r.room.For(n.Name) == 0 {
+		return fleet.RefusedRoom
+	}
 	return ""
+}
+
+// Crowded says which nodes have no room for the pods, and what would help; empty where all have.
+func (r *requirements) Crowded() string { return r.room.Text() }
+
+// tolerates says whether the placement's pods tolerate a taint.
+func (r *requirements) tolerates(taint *corev1.Taint) bool {
+	return slices.ContainsFunc(r.tolerations, func(t corev1.Toleration) bool { return t.ToleratesTaint(logr.Discard(), taint, true) })
 }
 
 // valuesOf returns the values of a class that an engine's support depends on.
@@ -108,10 +125,11 @@ func (r *requirements) refuseClass(c *fleet.Class) fleet.Refusal {
 
 // Why a device does not match a request.
 const (
-	refusedSelector  fleet.Refusal = "on nodes outside of devices.nodeSelector"
+	refusedSelector  fleet.Refusal = "on nodes outside of devices.nodeLabelSelector"
 	RefusedLevel     fleet.Refusal = "on nodes without the label of topology.required"
 	refusedClaim     fleet.Refusal = "on nodes with devices that no DRA driver serves (enforcement Claim)"
-	refusedFamily    fleet.Refusal = "of another family than devices.requirement"
+	refusedTaint     fleet.Refusal = "on nodes with taints that devices.tolerations does not tolerate"
+	refusedFamily    fleet.Refusal = "of families outside of devices.families"
 	refusedVendor    fleet.Refusal = "of vendors outside of devices.vendors"
 	refusedProduct   fleet.Refusal = "of products outside of devices.products"
 	refusedSize      fleet.Refusal = "smaller than devices.minMemoryMiB"

@@ -18,9 +18,14 @@ func (t *Problem) runs(s Shape) *engine.Case {
 func (t *Problem) MicroBatches(data int) int { return t.runs(Shape{Data: data}).MicroBatches() }
 
 // Runs says whether the engine can run the stages and the context degree of a shape.
-func (t *Problem) Runs(s Shape) bool {
+func (t *Problem) Runs(s Shape) bool { return t.refuses(s) == nil }
+
+func (t *Problem) refuses(s Shape) *engine.Refusal {
 	c := t.runs(s)
-	return t.Engine.RefusesContext(c) == nil && t.Engine.RefusesPipeline(c) == nil
+	if r := t.Engine.RefusesContext(c); r != nil {
+		return r
+	}
+	return t.Engine.RefusesPipeline(c)
 }
 
 // checkAsked refuses asked-for degrees that the engine cannot run whatever the other degrees are.

@@ -15,8 +15,8 @@ type Format struct {
 	Cache   v1alpha1.Precision
 }
 
-// Variant is how a format is tried: with lean batches instead of the engine's default ones, and with ranks that share out the
-// tokens of sequences.
+// Variant is how a format is tried: with lean batches instead of the engine's default ones, and with context ranks that share out the tokens
+// of sequences.
 type Variant struct{ Lean, Divided bool }
 
 // Setting is what the shapes of a tier have in common.
@@ -93,24 +93,16 @@ func (a *Tier) Degrees(l *Flavor) []Degrees {
 	return found
 }
 
-// Variants returns the ways to try a format, those that cost least first. Training has no lean batches.
+// Variants returns the ways to try a format, those that cost least first: lean batches in inference, context ranks in training.
 func (t *Problem) Variants() []Variant {
-	tries := []Variant{{}, {Divided: true}}
-	if t.Workload.Training == nil {
-		tries = append(tries, Variant{Lean: true}, Variant{Lean: true, Divided: true})
+	switch {
+	case t.Workload.Training == nil:
+		return []Variant{{}, {Lean: true}}
+	case t.Engine.Parallelism.Context != nil && t.Asked.Context == 0:
+		return []Variant{{}, {Divided: true}}
+	default:
+		return []Variant{{}}
 	}
-	if t.divides() {
-		return tries
-	}
-	return slices.DeleteFunc(tries, func(t Variant) bool { return t.Divided })
-}
-
-// divides says whether ranks that share out the tokens of sequences may be chosen.
-func (t *Problem) divides() bool {
-	if t.Workload.Training != nil {
-		return t.Engine.Parallelism.Context != nil && t.Asked.Context == 0
-	}
-	return t.Engine.Parallelism.DecodeContext && t.latent()
 }
 
 // sameAs says whether a format has no chance where another one had none: it takes as many bytes, on the same devices.
@@ -126,11 +118,11 @@ func (t *Problem) sameAs(s, other Format) bool {
 
 // leanest returns the variants that need least memory; all where there are limits of time, and in training.
 func (t *Problem) leanest() []Variant {
-	tries := t.Variants()
+	variants := t.Variants()
 	if t.Limited() || t.Workload.Training != nil {
-		return tries
+		return variants
 	}
-	return slices.DeleteFunc(tries, func(t Variant) bool { return !t.Lean })
+	return slices.DeleteFunc(variants, func(t Variant) bool { return !t.Lean })
 }
 
 // lightest returns the formats of the ladder that no other format of it beats; all where there are limits of time.
@@ -138,7 +130,7 @@ func (t *Problem) lightest() []Format {
 	if t.Limited() {
 		return t.Ladder
 	}
-	var steps []Format
+	var formats []Format
 	for i, s := range t.Ladder {
 		beaten := false
 		for j, other := range t.Ladder {
@@ -147,10 +139,10 @@ func (t *Problem) lightest() []Format {
 			}
 		}
 		if !beaten {
-			steps = append(steps, s)
+			formats = append(formats, s)
 		}
 	}
-	return steps
+	return formats
 }
 
 // beats says whether a format needs no more memory than another one and may run on every device and in every degree that

@@ -61,12 +61,25 @@ func (a *Tier) fit(c *Candidate, offers []int64) Verdict {
 // Why says in numbers why a candidate cannot run; empty where it can.
 func (c *Candidate) Why() string {
 	switch c.Verdict {
+	case NotDivided:
+		return c.notDivided()
 	case TimesUnknown:
 		return "the rates of the devices are not known, so whether the limits are kept is not either"
 	case TooLarge:
 		return c.tooLarge()
 	case LateTTFT, LateTPOT:
 		return c.late()
+	}
+	return ""
+}
+
+// notDivided says why the engine cannot run the shape or the model has no such layout.
+func (c *Candidate) notDivided() string {
+	if refused := c.Tier.Problem.refuses(c.Shape); refused != nil {
+		return refused.Reason()
+	}
+	if _, err := c.Tier.count(c.Flavor.Class, c.Shape); err != nil {
+		return err.Error()
 	}
 	return ""
 }

@@ -1,6 +1,8 @@
 package agreement
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -61,8 +63,12 @@ func degreesOf(a *v1alpha1.Architecture) [][4]int {
 	return all
 }
 
-// TestEveryModelInEveryDegree asks about every engine, model and degree on one product.
-func TestEveryModelInEveryDegree(t *testing.T) {
+// asking asks all about a question and returns the answer.
+type asking func(t *testing.T, q *question, cluster *fleet.Cluster) bool
+
+// everyModel asks about every engine and model on one product, in every degree with each of the jobs for the i-th degrees.
+func everyModel(t *testing.T, degrees func(*v1alpha1.Architecture) [][4]int, jobs func(i int) []*v1alpha1.TrainingWorkload, ask asking) {
+	t.Helper()
 	h200 := product(t, "NVIDIA H200")
 	for _, name := range engine.Names() {
 		e := row(t, name)
@@ -71,11 +77,13 @@ func TestEveryModelInEveryDegree(t *testing.T) {
 			cluster, yes, no := fleet.NewCluster([]fleet.Node{node(h200)}), 0, 0
 			for _, of := range model.Names() {
 				m := lookup(t, of)
-				for _, d := range degreesOf(&m.Architecture) {
-					if agreed(t, &question{e, m, v1alpha1.BF16, h200, d[0], d[1], d[2], d[3], nil}, cluster) {
-						yes++
-					} else {
-						no++
+				for i, d := range degrees(&m.Architecture) {
+					for _, job := range jobs(i) {
+						if ask(t, &question{e, m, v1alpha1.BF16, h200, d[0], d[1], d[2], d[3], job}, cluster) {
+							yes++
+						} else {
+							no++
+						}
 					}
 				}
 			}
@@ -86,21 +94,79 @@ func TestEveryModelInEveryDegree(t *testing.T) {
 	}
 }
 
+// everyProduct asks about every engine on every product of the catalogue that has memory of its own and on which an estimate
+// can be made for the usual engine: with the usual question's job and as many data ranks, on a few tensor ranks.
+func everyProduct(t *testing.T, usual question, data int, estimated func(*question) error, ask asking) {
+	t.Helper()
+	refused, products := 0, 0
+	for _, p := range accelerator.Products() {
+		usual.product = &p
+		if err := estimated(&usual); err != nil || p.Family == v1alpha1.FamilyCPU {
+			continue
+		}
+		products++
+		cluster := fleet.NewCluster([]fleet.Node{node(&p)})
+		for _, name := range engine.Names() {
+			for _, tensor := range []int{1, 2, 3} {
+				q := usual
+				q.engine, q.tensor, q.data = row(t, name), tensor, data
+				if !ask(t, &q, cluster) && tensor < 3 {
+					refused++
+				}
+			}
+		}
+	}
+	if products < 50 || refused == 0 {
+		t.Errorf("%d products, %d refusals of an engine on a device", products, refused)
+	}
+}
+
+// TestEveryModelInEveryDegree asks whether models are served.
+func TestEveryModelInEveryDegree(t *testing.T) {
+	everyModel(t, degreesOf, func(int) []*v1alpha1.TrainingWorkload { return []*v1alpha1.TrainingWorkload{nil} }, agreed)
+}
+
 // agreed asks all about a question and returns their answer.
 func agreed(t *testing.T, q *question, cluster *fleet.Cluster) bool {
 	t.Helper()
-	spread, estimated := q.estimate()
-	if spread {
-		return true // it answers another question, which is asked with its own degree
+	guess, estimated := q.estimate()
+	if estimated == nil && guess.Degrees.Expert != q.expert {
+		return true // it spreads experts as nobody asked: another question, which is asked with its own degree
 	}
-	_, planned := q.plan(cluster)
+	plan, planned := q.plan(cluster)
 	exported := q.export()
 	// Whether a checkpoint's blocks are cut is not in a plan, so its export cannot know.
 	blocks := q.model.BlockSide(q.weights) > 1
 	if (estimated == nil) != (planned == nil) || !blocks && (estimated == nil) != (exported == nil) {
 		t.Errorf("%s:\n estimate %v\n plan     %v\n export   %v", q, estimated, planned, exported)
 	}
+	if estimated == nil && planned == nil {
+		sameNumbers(t, q, guess, plan)
+	}
 	return estimated == nil
+}
+
+// sameNumbers holds an estimate to the plan of the same shape: the bytes of every stage, and, where the product's own link joins
+// the devices as on the node of a question, the times.
+func sameNumbers(t *testing.T, q *question, got *estimate.Answer, plan *v1alpha1.ShardingPlanSpec) {
+	t.Helper()
+	var bytes, planned []int64
+	for i := range got.Stages {
+		bytes = append(bytes, got.Stages[i].Memory.Total)
+	}
+	for i := range plan.Stages {
+		planned = append(planned, plan.Stages[i].PerDevice.TotalBytes)
+	}
+	if !slices.Equal(bytes, planned) {
+		t.Errorf("%s: a device of each stage holds %d bytes in estimate and %d in plan", q, bytes, planned)
+	}
+	if plan.Estimate == nil || !q.product.Switched() {
+		return
+	}
+	ttft, tpot := *got.TTFTMillis, *got.TPOTMillis*1e3
+	if math.Abs(ttft-float64(plan.Estimate.TTFTMillis.Value)) > 0.51+ttft/1e3 || math.Abs(tpot-float64(plan.Estimate.TPOTMicros.Value)) > 0.51+tpot/1e3 {
+		t.Errorf("%s: TTFT %.1f ms and TPOT %.0f µs in estimate, %d ms and %d µs in plan", q, ttft, tpot, plan.Estimate.TTFTMillis.Value, plan.Estimate.TPOTMicros.Value)
+	}
 }
 
 // TestPublishedWeights asks about weights as checkpoints store them, in blocks among them.
@@ -130,29 +196,13 @@ func TestPublishedWeights(t *testing.T) {
 	}
 }
 
-// TestEveryDevice asks about every engine on every product of the catalogue that has memory of its own and rates by which
-// an estimate can be made.
+// TestEveryDevice asks whether a model is served.
 func TestEveryDevice(t *testing.T) {
-	m := lookup(t, "Llama-3.1-8B")
-	refused, products := 0, 0
-	for _, p := range accelerator.Products() {
-		usual := question{row(t, string(engine.Default)), m, v1alpha1.FP16, &p, 1, 1, 1, 1, nil}
-		if _, err := usual.estimate(); err != nil || p.Family == v1alpha1.FamilyCPU {
-			continue
-		}
-		products++
-		cluster := fleet.NewCluster([]fleet.Node{node(&p)})
-		for _, name := range engine.Names() {
-			for _, tensor := range []int{1, 2, 3} {
-				if !agreed(t, &question{row(t, name), m, v1alpha1.FP16, &p, tensor, 1, 1, 1, nil}, cluster) && tensor < 3 {
-					refused++
-				}
-			}
-		}
-	}
-	if products < 50 || refused == 0 {
-		t.Errorf("%d products, %d refusals of an engine on a device", products, refused)
-	}
+	usual := question{row(t, string(engine.Default)), lookup(t, "Llama-3.1-8B"), v1alpha1.FP16, nil, 1, 1, 1, 1, nil}
+	everyProduct(t, usual, 1, func(q *question) error {
+		_, err := q.estimate()
+		return err
+	}, agreed)
 }
 
 // TestCostOffersWhatPlansRun holds the shapes that `kubectl rankwright cost` offers to plans: each runs in its degrees, and

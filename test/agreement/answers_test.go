@@ -45,21 +45,21 @@ var errMemory = errors.New("memory decides")
 // mostDevices is how many devices the node of a question has.
 const mostDevices = 64
 
-// estimate is what `kubectl rankwright estimate` says; spread is set where it spreads experts as nobody asked.
-func (q *question) estimate() (spread bool, err error) {
+// estimate is what `kubectl rankwright estimate` says.
+func (q *question) estimate() (*estimate.Answer, error) {
 	on, err := q.deployment()
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	on.KV, on.Degrees.AttentionData = v1alpha1.BF16, q.data
 	got, err := estimate.Serve(estimate.Serving{Deployment: on, Load: estimate.Load{Input: 64, Output: 64, Concurrency: 1}})
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	if !got.Fits {
-		return false, fmt.Errorf("memory decides: %s", got.Reason)
+		return nil, fmt.Errorf("memory decides: %s", got.Reason)
 	}
-	return got.Degrees.Expert != q.expert, nil
+	return got, nil
 }
 
 // deployment is the question on devices with room for everything, without data ranks.

@@ -167,7 +167,7 @@ func TestUninstallLeavesNothing(t *testing.T) {
 			case "small.yaml":
 				makeNamespace(t, operatorNamespace)
 				before = snapshot(t.Context(), t)
-			case "monitored.yaml":
+			case "monitored.yaml", "unguarded.yaml":
 				// No PodMonitor is served here: the installation fails.
 				if _, stderr, err := helm(t, args...); err == nil || !strings.Contains(stderr, "PodMonitor") {
 					t.Errorf("%v: %s", err, stderr)

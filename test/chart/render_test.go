@@ -140,6 +140,7 @@ func TestKustomizeInstallsTheSame(t *testing.T) {
 		{folder: "config", except: []string{namespace, class}},
 		{folder: "config/cleanup", hook: "post-delete"},
 		{folder: "test/chart/testdata/dra", values: []string{"--values", "testdata/values/dra.yaml"}, except: []string{namespace, configuration}},
+		{folder: "test/chart/testdata/repair", values: []string{"--values", "../../examples/repair/job.yaml"}, except: []string{namespace, class}},
 		{folder: "test/chart/testdata/drivers", values: []string{"--set", "agent.nvml.enabled=true"}, except: []string{namespace, class}},
 		{
 			folder: "test/chart/testdata/cdi", values: []string{"--set", "vendors.nvidia.serve=true,vendors.nvidia.injection=CDI,vendors.nvidia.cdiKind=nvidia.com/gpu"},
@@ -178,7 +179,9 @@ func plain(objects []*unstructured.Unstructured) map[string]any {
 		annotations := object.GetAnnotations()
 		maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, "helm.sh/") })
 		object.SetAnnotations(annotations)
-		unstructured.RemoveNestedField(object.Object, "spec", "template", "metadata", "annotations", "checksum/config")
+		for _, checksum := range []string{"checksum/config", "rankwright.dev/repairs-checksum"} {
+			unstructured.RemoveNestedField(object.Object, "spec", "template", "metadata", "annotations", checksum)
+		}
 		for _, fields := range [][]string{{"metadata", "labels"}, {"metadata", "annotations"}, {"spec", "template", "metadata", "annotations"}} {
 			if value, _, _ := unstructured.NestedMap(object.Object, fields...); len(value) == 0 {
 				unstructured.RemoveNestedField(object.Object, fields...)

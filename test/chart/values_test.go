@@ -48,6 +48,10 @@ func TestBadValuesAreRefused(t *testing.T) {
 		},
 		{"libraries by somebody", "vendors.nvidia.userLibraries=Host", "at '/vendors/nvidia/userLibraries': value must be one of 'Runtime', 'Image'"},
 		{"libraries of another vendor", "vendors.amd.userLibraries=Image", "vendors.amd: userLibraries and imexChannels are for nvidia alone"},
+		{
+			"a taint that nobody would set", "vendors.amd.serve=true,vendors.amd.through=DRA,vendors.amd.injection=CDI,vendors.amd.unhealthyTaint=NoExecute",
+			"vendors.amd.unhealthyTaint: NoExecute waits for the operator",
+		},
 		{"channel that is none", "vendors.nvidia.imexChannels={2048}", "at '/vendors/nvidia/imexChannels/0'"},
 		{"hook program twice", "agent.cdiHook.path=/usr/bin/hook,agent.cdiHook.installTo=/opt/bin", "agent.cdiHook: path is for a program that is there"},
 		{"hook program out of the tree", "agent.cdiHook.path=/opt/../etc", "at '/agent/cdiHook/path'"},
@@ -55,6 +59,10 @@ func TestBadValuesAreRefused(t *testing.T) {
 		{"MIG devices without a runtime class", "agent.nvml.enabled=true,agent.nvml.migMonitor=true", "agent.nvml.migMonitor: is for agent.nvml.enabled with a runtimeClassName"},
 		{"a webhook that waits for a minute", "operator.webhook.timeoutSeconds=60", "at '/operator/webhook/timeoutSeconds': maximum: got 60, want 30"},
 		{"excluded namespace in capitals", "operator.webhook.excludedNamespaces={Ops}", "at '/operator/webhook/excludedNamespaces/0'"},
+		{"a tenant without a selector", "operator.tenants[0].devices=8", "at '/operator/tenants/0': missing property 'namespaceSelector'"},
+		{"less than no devices", "operator.tenants[0].devices=-1", "at '/operator/tenants/0/devices': minimum: got -1, want 0"},
+		{"a setting of repairs that is none", "operator.repair.settings.maxConcurent=1", "at '/operator/repair/settings': additional properties 'maxConcurent' not allowed"},
+		{"no repair at a time", "operator.repair.settings.maxConcurrent=0", "at '/operator/repair/settings/maxConcurrent': minimum: got 0, want 1"},
 		{"one namespace for both", "operator.namespace.name=" + agentNamespace, "operator.namespace.name: rankwright-node-agent is the release's namespace"},
 	}
 	for _, test := range tests {

@@ -68,6 +68,9 @@ func (c *ControlPlane) apiserverArgs(etcdPort, port int) []string {
 	for _, gate := range slices.Sorted(maps.Keys(options.FeatureGates)) {
 		args = append(args, fmt.Sprintf("--feature-gates=%s=%t", gate, options.FeatureGates[gate]))
 	}
+	for _, api := range options.APIs {
+		args = append(args, "--runtime-config="+api+"=true")
+	}
 	if options.WithoutWatchCache {
 		args = append(args, "--watch-cache=false")
 	}

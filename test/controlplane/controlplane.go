@@ -52,6 +52,8 @@ type Options struct {
 	WithoutKinds bool
 	// FeatureGates turn features of the API server on or off that its version has otherwise.
 	FeatureGates map[string]bool
+	// APIs are versions of APIs that the API server does not serve otherwise (`resource.k8s.io/v1beta2`).
+	APIs []string
 	// Network opens the control plane to nodes; nil keeps it on the loopback.
 	Network *Network
 	// Log receives a line for each step; nil drops them.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -85,4 +87,20 @@ func (c *ControlPlane) AccountClient(t *testing.T, namespace, name string, node 
 		t.Fatal(err)
 	}
 	return client
+}
+
+// Kubectl runs the real kubectl as administrator and returns what it prints. The test ends where it fails.
+func (c *ControlPlane) Kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	assets, err := FindAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), filepath.Join(assets, "kubectl"), args...)
+	command.Env = []string{"KUBECONFIG=" + c.Kubeconfig(), "HOME=" + t.TempDir()}
+	output, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, output)
+	}
+	return string(output)
 }

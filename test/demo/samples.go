@@ -20,19 +20,19 @@ type sample struct {
 
 // samples are placed one after the other, the pickiest first, so that every run ends the same.
 var samples = []sample{
-	{"tensor", "every layer on all eight H100", isReady},
-	{"pipeline", "four stages on four L40S", isReady},
-	{"single", "one device, no parallelism", isReady},
+	{"tensor", "every layer on all eight H100", isPlaced},
+	{"pipeline", "four stages on four L40S", isPlaced},
+	{"single", "one device, no parallelism", isPlaced},
 	{"too-large", "more memory than any vendor has here", isUnplaceable},
 }
 
-func isReady(placement *unstructured.Unstructured) bool {
-	return condition(placement, v1alpha1.ConditionReady) == "True"
+func isPlaced(placement *unstructured.Unstructured) bool {
+	return condition(placement, v1alpha1.ConditionPlaced) == "True"
 }
 
 func isUnplaceable(placement *unstructured.Unstructured) bool {
-	phase, _, _ := unstructured.NestedString(placement.Object, "status", "phase")
-	return phase == string(v1alpha1.PhaseUnplaceable) && condition(placement, v1alpha1.ConditionPlanned) == "False"
+	_, lacks, _ := unstructured.NestedMap(placement.Object, "status", "shortfall")
+	return lacks && condition(placement, v1alpha1.ConditionPlaced) == "False"
 }
 
 // awaitInventories returns when every agent has published what it saw on its host and pods could be scheduled there.

@@ -42,7 +42,7 @@ const (
 {{range .devices}}  {{.}}
 {{end}}{{end}}{{range .spec.groups}}{{.name}}: {{.count}} of {{.size}}, {{.library}}, ranks{{range .ranks}} {{.}}{{end}}
 {{end}}{{end}}`
-	reasonTemplate = `{{range .status.conditions}}{{if eq .type "Ready"}}{{.reason}}: {{.message}}
+	reasonTemplate = `{{range .status.conditions}}{{if eq .type "Placed"}}{{.reason}}: {{.message}}
 {{end}}{{end}}{{with .status.shortfall}}needed {{.neededMiB}} MiB; free {{.freeMiB}} MiB on {{.freeDevices}} devices
 {{end}}`
 )

@@ -71,7 +71,7 @@ func thefts(own, other string) []report.Request {
 		applied("write another node's inventory", inventoryPath+other, inventory+other+`"}}`),
 		applied("write another node's status", inventoryPath+other+"/status", inventory+other+`"},"status":{"agentVersion":"x"}}`),
 		applied("uncordon", inventoryPath+own, inventory+own+`"},"spec":{"cordonedDevices":["nvidia-0000:00:00.0"]}}`),
-		applied("claim slots", inventoryPath+own, inventory+own+`"},"spec":{"slots":[{"device":"nvidia-0000:00:00.0","resource":"rankwright.dev/slot-a"}]}}`),
+		applied("claim slots", inventoryPath+own+"/status", inventory+own+`"},"status":{"slots":[{"device":"nvidia-0000:00:00.0","resource":"rankwright.dev/slot-a"}]}}`),
 		merged("disown the inventory", inventoryPath+own, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"x","uid":"x"}]}}`),
 		deleted("delete another node's inventory", inventoryPath+other),
 		posted("create an inventory of no node", inventoryPath, inventory+`forged"}}`),
@@ -127,6 +127,11 @@ func TestStolenToken(t *testing.T) {
 		}
 	}
 	step("%d of %d requests with a stolen token refused", refused, len(thefts(own, other)))
+	agent, err := s.ControlPlane.ConfigForAccount(t.Context(), agentNamespace, agentNamespace, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.checkMetrics(t, own, agent.BearerToken)
 }
 
 // request sends requests from a pod that has the agent's service account.

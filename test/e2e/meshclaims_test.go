@@ -11,13 +11,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/binding"
 )
 
 // byClaims has the agents serve the devices of the nodes' hosts by dynamic resource allocation.
@@ -50,12 +48,6 @@ func TestMeshByClaims(t *testing.T) {
 	s.change(t, placements, "claimed", `{"spec":{"parallelism":{"tensor":1,"data":6}}}`)
 	s.awaitPlan(t, "claimed", "claimed-2")
 	s.checkClaims(t, s.awaitRanks(t, "claimed", old))
-	for index := range ranks {
-		poll(t, "the claims of the old plan are gone", func(ctx context.Context) (bool, error) {
-			_, err := s.clients.ResourceV1().ResourceClaims(metav1.NamespaceDefault).Get(ctx, binding.ClaimName("claimed-1", index), metav1.GetOptions{})
-			return apierrors.IsNotFound(err), nil
-		})
-	}
 }
 
 // awaitSliced waits until the DRA driver of a node offers so many devices to every claim.
@@ -71,8 +63,11 @@ func (s *site) awaitSliced(t *testing.T, node string, devices int) {
 // checkClaims holds the claims of pods to what their inventories say that they hold. What they see is checked before.
 func (s *site) checkClaims(t *testing.T, pods []*corev1.Pod) {
 	t.Helper()
-	for index, pod := range pods {
-		name := binding.ClaimName(pod.Labels[v1alpha1.LabelPlan], index)
+	for _, pod := range pods {
+		name := ""
+		for _, claim := range pod.Spec.ResourceClaims {
+			name = *claim.ResourceClaimName
+		}
 		claim, err := s.clients.ResourceV1().ResourceClaims(pod.Namespace).Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -80,7 +75,7 @@ func (s *site) checkClaims(t *testing.T, pods []*corev1.Pod) {
 		if claim.Status.Allocation == nil || len(claim.Status.Allocation.Devices.Results) != 1 || claim.Status.Allocation.Devices.Results[0].Pool != pod.Spec.NodeName {
 			t.Errorf("claim %s of pod %s on %s: %s", name, pod.Name, pod.Spec.NodeName, describe(claim.Status))
 		}
-		planned := v1alpha1.DeviceID(pod.Annotations[binding.AnnotationDevices])
+		planned := v1alpha1.DeviceID(pod.Annotations[v1alpha1.AnnotationDevices])
 		s.awaitInventory(t, pod.Spec.NodeName, func(i *v1alpha1.AcceleratorInventory) bool {
 			held := heldBy(i, pod)
 			return len(held) == 1 && held[0] == planned

@@ -56,7 +56,7 @@ func TestMeshStatefulSetKeepsItsRanks(t *testing.T) {
 			t.Errorf("pod %d was made anew, and only %d was killed", index, killed)
 		}
 	}
-	for _, key := range []string{binding.AnnotationRanks, binding.AnnotationDevices} {
+	for _, key := range []string{binding.AnnotationRanks, v1alpha1.AnnotationDevices} {
 		if was, is := before[killed].Annotations[key], after[killed].Annotations[key]; was != is {
 			t.Errorf("the pod that came back has %s %s, and had %s", key, is, was)
 		}

@@ -5,9 +5,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +17,7 @@ import (
 
 	"github.com/rankwright/rankwright/internal/nvml/nvmltest"
 	"github.com/rankwright/rankwright/test/cluster"
+	"github.com/rankwright/rankwright/test/controlplane"
 )
 
 // committed is the folder of the recordings that are in the repository.
@@ -87,31 +85,16 @@ func await(t *testing.T, what string, good func(context.Context) error) {
 	}
 }
 
-// metrics reads the metrics of the agent at an address.
-func (s *site) metrics(ctx context.Context, address string) (string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(address, "8080")+"/metrics", http.NoBody)
-	if err != nil {
-		return "", err
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(answer.Body)
-	return string(text), err
-}
-
 // awaitErrorsWatched waits until errors of a node's GPUs reach its agent: it has one report an XID that means nothing for the
 // GPU, and that none reported before, again and again.
 func (s *site) awaitErrorsWatched(t *testing.T, node *cluster.Node, xid uint64) {
 	t.Helper()
-	agent := s.agentOf(t, node.Name)
+	agent, reader := s.agentOf(t, node.Name), s.metricsReader(t)
 	await(t, "errors of GPUs reach the agent", func(ctx context.Context) error {
 		if err := nvmltest.Raise(node.Library(), nvmltest.Event{Type: nvmltest.XID, Data: xid}); err != nil {
 			return err
 		}
-		text, err := s.metrics(ctx, agent.Status.PodIP)
+		_, text, err := controlplane.Scrape(ctx, metricsOf(agent), reader)
 		if err == nil && !strings.Contains(text, fmt.Sprintf(`xid="%d"`, xid)) {
 			err = fmt.Errorf("none counted at %s", agent.Status.PodIP)
 		}

@@ -27,8 +27,9 @@ import (
 const sixRanks = `
 apiVersion: rankwright.dev/v1alpha1
 kind: ModelPlacement
-metadata: {name: NAME, annotations: {rankwright.dev/pod-devices: "1", rankwright.dev/pod-hosts: "NAME-{pod}.NAME"}}
+metadata: {name: NAME}
 spec:
+  launch: {devicesPerPod: 1, hosts: "NAME-{pod}.NAME"}
   model: {name: Llama-3.2-1B}
   quantization: BF16
   workload: {training: {sequenceLength: 2048, globalBatch: 6}}

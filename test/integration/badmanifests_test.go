@@ -98,11 +98,19 @@ var badManifests = []badManifest{
 	// How.
 	{
 		"unknown quantization", "modelplacement", `spec: {quantization: Q4_K_M}`,
-		[]string{"spec.quantization", `supported values: "Auto", "FP32"`},
+		[]string{"spec.quantization", "Q4_K_M", "must be Auto, FP32", "name the one of these that has as many or the next more"},
+	},
+	{
+		"a quantization of one's own", "modelplacement", `spec: {quantization: example.com/q5}`,
+		[]string{"spec.quantization", "it is not known how many bits a weight has"},
 	},
 	{
 		"unknown engine", "modelplacement", `spec: {engine: vllm}`,
-		[]string{"spec.engine", `supported values: "vLLM"`},
+		[]string{"spec.engine", "vllm", "must be one of vLLM, SGLang", "a name with your domain, such as example.com/engine"},
+	},
+	{
+		"an engine of one's own without a domain", "modelplacement", `spec: {engine: own/engine}`,
+		[]string{"spec.engine", "a name with your domain"},
 	},
 	{
 		"empty parallelism", "modelplacement", `spec: {parallelism: {tensor: null}}`,
@@ -121,8 +129,37 @@ var badManifests = []badManifest{
 		[]string{"spec.enforcement", "must be Claim, Slot or Advisory"},
 	},
 	{
-		"unknown failure policy", "modelplacement", `spec: {onFailure: Restart}`,
-		[]string{"spec.onFailure", `supported values: "SameShape", "AnyShape", "Hold"`},
+		"unknown failure policy", "modelplacement", `spec: {failurePolicy: {action: Restart}}`,
+		[]string{"spec.failurePolicy.action", `supported values: "SameShape", "AnyShape", "Hold"`},
+	},
+	// By what pods.
+	{
+		"unknown launcher", "modelplacement", `spec: {launch: {launcher: slurm}}`,
+		[]string{"spec.launch.launcher", `supported values: "env", "torchrun"`},
+	},
+	{
+		"pods without devices", "modelplacement", `spec: {launch: {devicesPerPod: 0}}`,
+		[]string{"spec.launch.devicesPerPod", "greater than or equal to 1"},
+	},
+	{
+		"hosts by what nobody knows", "modelplacement", `spec: {launch: {hosts: "llm-{rank}.llm"}}`,
+		[]string{"spec.launch.hosts", "must be a host name in which {pod}, {copy}, {worker} and {-worker} stand for numbers"},
+	},
+	{
+		"a container that cannot be", "modelplacement", `spec: {launch: {container: Model_Server}}`,
+		[]string{"spec.launch.container", "must be the name of a container", "lower-case"},
+	},
+	{
+		"a workload that does not number its pods", "modelplacement", `spec: {workloadRef: {apiVersion: apps/v1, kind: Deployment, name: llm}}`,
+		[]string{"spec.workloadRef", "must be of a kind that numbers its pods", "use a StatefulSet"},
+	},
+	{
+		"a workload by its resource", "modelplacement", `spec: {workloadRef: {apiVersion: apps/v1, kind: statefulsets, name: llm}}`,
+		[]string{"spec.workloadRef.kind", "must be the kind of the workload"},
+	},
+	{
+		"a workload of no version", "modelplacement", `spec: {workloadRef: {apiVersion: apps, kind: StatefulSet, name: llm}}`,
+		[]string{"spec.workloadRef.apiVersion", "must be group and version of the workload"},
 	},
 	// On what.
 	{
@@ -134,24 +171,44 @@ var badManifests = []badManifest{
 		[]string{"spec.devices.vendors[1]", "Duplicate value"},
 	},
 	{
-		"the host's CPU as accelerator", "modelplacement", `spec: {devices: {requirement: CPU}}`,
-		[]string{"spec.devices.requirement", `supported values: "Any", "GPU"`},
+		"the host's CPU as accelerator", "modelplacement", `spec: {devices: {families: [GPU, CPU]}}`,
+		[]string{"spec.devices.families", "families must be of GPU, TPU, NPU and ASIC"},
+	},
+	{
+		"unknown family", "modelplacement", `spec: {devices: {families: [gpu]}}`,
+		[]string{"spec.devices.families[0]", `supported values: "GPU", "TPU"`},
+	},
+	{
+		"a family twice", "modelplacement", `spec: {devices: {families: [TPU, TPU]}}`,
+		[]string{"spec.devices.families[1]", "Duplicate value"},
 	},
 	{
 		"memory with a unit", "modelplacement", `spec: {devices: {minMemoryMiB: 40Gi}}`,
 		[]string{"spec.devices.minMemoryMiB", "must be of type integer"},
 	},
 	{
-		"a node selector's term without values", "modelplacement", `spec: {devices: {nodeSelector: {matchExpressions: [{key: zone, operator: In}]}}}`,
-		[]string{"spec.devices.nodeSelector.matchExpressions[0]", "values must be set for the operators In and NotIn"},
+		"a node selector's term without values", "modelplacement", `spec: {devices: {nodeLabelSelector: {matchExpressions: [{key: zone, operator: In}]}}}`,
+		[]string{"spec.devices.nodeLabelSelector.matchExpressions[0]", "values must be set for the operators In and NotIn"},
 	},
 	{
-		"a node selector's term with an unknown operator", "modelplacement", `spec: {devices: {nodeSelector: {matchExpressions: [{key: zone, operator: Near}]}}}`,
-		[]string{"spec.devices.nodeSelector.matchExpressions[0].operator", `supported values: "In", "NotIn"`},
+		"a node selector's term with an unknown operator", "modelplacement", `spec: {devices: {nodeLabelSelector: {matchExpressions: [{key: zone, operator: Near}]}}}`,
+		[]string{"spec.devices.nodeLabelSelector.matchExpressions[0].operator", `supported values: "In", "NotIn"`},
+	},
+	{
+		"a toleration without a key", "modelplacement", `spec: {devices: {tolerations: [{effect: NoSchedule}]}}`,
+		[]string{"spec.devices.tolerations[0]", "key must be set for the operator Equal", "set operator to Exists"},
+	},
+	{
+		"a toleration of any value that has one", "modelplacement", `spec: {devices: {tolerations: [{key: example.com/pool, operator: Exists, value: gpus}]}}`,
+		[]string{"spec.devices.tolerations[0]", "value must be absent for Exists"},
 	},
 	{
 		"unknown precision", "modelplacement", `spec: {devices: {precisions: [TF32]}}`,
 		[]string{"spec.devices.precisions[0]", `supported values: "FP32"`},
+	},
+	{
+		"a topology without a level", "modelplacement", `spec: {topology: {required: null}}`,
+		[]string{"spec.topology", "exactly one of required and preferred must be set"},
 	},
 	{
 		"required and preferred level", "modelplacement", `spec: {topology: {preferred: topology.kubernetes.io/zone}}`,

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -198,8 +199,41 @@ func TestAgentIsConfinedToItsNode(t *testing.T) {
 			}
 		})
 	}
+	t.Run("refused: slots", func(t *testing.T) { slotsAreRefused(t, agent) })
 	if err := resource(t, "AcceleratorInventory", "").Delete(t.Context(), "own-node", metav1.DeleteOptions{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// slotsAreRefused has an agent add, change and remove slots of its own inventory, by every kind of patch.
+func slotsAreRefused(t *testing.T, agent dynamic.Interface) {
+	t.Helper()
+	const slots = "status: {slots: [{device: google-accel0, resource: rankwright.dev/slot-%d}]}"
+	inventories := schema.GroupVersionResource{Group: "rankwright.dev", Version: "v1alpha1", Resource: "acceleratorinventories"}
+	patch := func(by dynamic.Interface, kind types.PatchType, body string, options metav1.PatchOptions) error {
+		_, err := by.Resource(inventories).Patch(t.Context(), "own-node", kind, []byte(body), options, "status")
+		return err
+	}
+	refused := func(what string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), "status.slots and status.repairs of an AcceleratorInventory are the operator's") {
+			t.Errorf("%s slots = %v, want a refusal", what, err)
+		}
+	}
+	force := true
+	own := metav1.PatchOptions{FieldManager: agentName, Force: &force}
+	refused("adding", patch(agent, types.ApplyPatchType, inventoryBody("own-node", "}, "+fmt.Sprintf(slots, 0)+"}"), own))
+	operator := metav1.PatchOptions{FieldManager: "rankwright-operator"}
+	if _, err := resource(t, "AcceleratorInventory", "").Patch(t.Context(), "own-node", types.ApplyPatchType,
+		[]byte(inventoryBody("own-node", "}, "+fmt.Sprintf(slots, 0)+"}")), operator, "status"); err != nil {
+		t.Fatal(err)
+	}
+	refused("changing", patch(agent, types.ApplyPatchType, inventoryBody("own-node", "}, "+fmt.Sprintf(slots, 1)+"}"), own))
+	refused("removing", patch(agent, types.MergePatchType, `{"status": {"slots": null}}`, metav1.PatchOptions{}))
+	refused("adding repairs beside", patch(agent, types.MergePatchType,
+		`{"status": {"repairs": [{"device": "google-accel0", "state": "Returned", "since": "2026-01-01T00:00:00Z"}]}}`, metav1.PatchOptions{}))
+	if err := patch(agent, types.ApplyPatchType, inventoryBody("own-node", "}, status: {summary: {devices: 1, healthy: 0}}}"), own); err != nil {
+		t.Errorf("the agent's own status beside a slot: %v", err)
 	}
 }
 
@@ -239,7 +273,11 @@ func TestNoWildcards(t *testing.T) {
 		for _, entry := range list {
 			rule, _ := entry.(map[string]any)
 			rules++
-			for _, field := range []string{"apiGroups", "resources", "verbs"} {
+			fields := []string{"apiGroups", "resources", "verbs"}
+			if _, urls := rule["nonResourceURLs"]; urls {
+				fields = []string{"nonResourceURLs", "verbs"}
+			}
+			for _, field := range fields {
 				values, _ := rule[field].([]any)
 				if len(values) == 0 {
 					t.Errorf("%s %s has a rule without %s", object.GetKind(), object.GetName(), field)

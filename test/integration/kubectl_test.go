@@ -3,7 +3,6 @@ package integration
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,23 +17,16 @@ import (
 	"github.com/rankwright/rankwright/test/controlplane"
 )
 
-// terminalWidth is what the tables of `kubectl get` must fit.
-const terminalWidth = 120
+// terminalWidth is what the tables of `kubectl get` must fit; where several kinds are asked for, kubectl writes the kind before each name.
+const (
+	terminalWidth = 120
+	kindPrefix    = len("modelplacement.rankwright.dev/")
+)
 
 // kubectl runs the real kubectl as administrator and returns what it prints.
 func kubectl(t *testing.T, args ...string) string {
 	t.Helper()
-	assets, err := controlplane.FindAssets()
-	if err != nil {
-		t.Fatal(err)
-	}
-	command := exec.CommandContext(t.Context(), filepath.Join(assets, "kubectl"), args...)
-	command.Env = []string{"KUBECONFIG=" + cluster.Kubeconfig(), "HOME=" + t.TempDir()}
-	output, err := command.CombinedOutput()
-	if err != nil {
-		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, output)
-	}
-	return string(output)
+	return cluster.Kubectl(t, args...)
 }
 
 // withStatus creates the object and writes the status, given in YAML, through its subresource.
@@ -69,9 +61,10 @@ model: Llama-3.1-70B
 strategy: TP8 PP2 x2
 devices: 32
 nodes: 4
-estimate: {tokensPerSecond: 123456}
+estimate: {tokensPerSecond: {value: 123456}}
 replicas: 2
-conditions: [`+condition("Ready", "False", "TooLarge")+`]`)
+summary: {pods: 1249/1250}
+conditions: [`+condition("Placed", "True", "Placed")+", "+condition("Ready", "False", "ProgressDeadlineExceeded")+`]`)
 	withStatus(t, manifest(t, "shardingplan", ""), to, `conditions: [`+condition("Active", "True", "Committed")+`]`)
 	withStatus(t, manifest(t, "devicemesh", ""), to, `conditions: [`+condition("Ready", "True", "AllMembersHealthy")+`]`)
 
@@ -80,7 +73,7 @@ conditions: [`+condition("Ready", "False", "TooLarge")+`]`)
 		want     []string
 	}{
 		{"acceleratorinventories", []string{"DEVICES", "HEALTHY", "PRODUCTS", "MEMORY", "FREE", "AGE", "8x NVIDIA H100 80GB HBM3", "637.2 GiB", "557.5 GiB"}},
-		{"modelplacements", []string{"MODEL", "STRATEGY", "DEVICES", "NODES", "TOK/S", "READY", "REASON", "AGE", "TP8 PP2 x2", "123456", "TooLarge"}},
+		{"modelplacements", []string{"MODEL", "STRATEGY", "DEVICES", "NODES", "TOK/S", "PLACED", "READY", "REASON", "AGE", "TP8 PP2 x2", "123456", "1249/1250", "ProgressDeadlineExceeded"}},
 		{"shardingplans", []string{"MODEL", "STRATEGY", "DEVICES", "NODES", "MEMORY", "ACTIVE", "AGE", "183.4 GiB"}},
 		{"devicemeshes", []string{"ENGINE", "ORDER", "SHAPE", "WORLD", "READY", "AGE", "tp-pp-dp"}},
 		{"modelplacements,shardingplans,devicemeshes", []string{"modelplacement.rankwright.dev/", "shardingplan.rankwright.dev/", "devicemesh.rankwright.dev/"}},
@@ -93,9 +86,13 @@ conditions: [`+condition("Ready", "False", "TooLarge")+`]`)
 					t.Errorf("the table has no %q:\n%s", want, table)
 				}
 			}
+			most := terminalWidth
+			if strings.Contains(test.resource, ",") {
+				most += kindPrefix
+			}
 			for line := range strings.Lines(table) {
-				if width := utf8.RuneCountInString(strings.TrimRight(line, " \n")); width > terminalWidth {
-					t.Errorf("%d columns, want at most %d:\n%s", width, terminalWidth, line)
+				if width := utf8.RuneCountInString(strings.TrimRight(line, " \n")); width > most {
+					t.Errorf("%d columns, want at most %d:\n%s", width, most, line)
 				}
 			}
 		})
@@ -136,6 +133,38 @@ func TestScale(t *testing.T) {
 	}
 }
 
+// TestAppliedManifestLeavesTheScale: a manifest without a number of copies does not undo what was scaled, however it is applied.
+func TestAppliedManifestLeavesTheScale(t *testing.T) {
+	for name, how := range map[string][]string{"client-side": nil, "server-side": {"--server-side"}} {
+		t.Run(name, func(t *testing.T) {
+			to := namespace(t)
+			object := manifest(t, "modelplacement", "spec: {replicas: null}")
+			object.SetNamespace(to)
+			text, err := object.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(t.TempDir(), "placement.json")
+			if err := os.WriteFile(file, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			apply := append([]string{"apply", "-f", file}, how...)
+			replicas := func() string {
+				return kubectl(t, "get", "modelplacement/llama-70b", "-n", to, "-o", "jsonpath={.spec.replicas}")
+			}
+			kubectl(t, apply...)
+			if n := replicas(); n != "" {
+				t.Errorf("%s copies, and nobody asked for any number", n)
+			}
+			kubectl(t, "scale", "modelplacement/llama-70b", "-n", to, "--replicas=3")
+			kubectl(t, apply...)
+			if n := replicas(); n != "3" {
+				t.Errorf("%q copies after the manifest was applied again, want the 3 that were scaled to", n)
+			}
+		})
+	}
+}
+
 func TestExplain(t *testing.T) {
 	tests := []struct {
 		field string
@@ -172,10 +201,10 @@ func TestKustomizationIsComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What cleans up is not among what is installed, nor components: what dynamic resource allocation needs, which not every
-	// cluster has, and what asks drivers.
+	// What cleans up is not among what is installed, nor components: folders with a kustomization of their own.
 	folders = slices.DeleteFunc(folders, func(name string) bool {
-		return filepath.Ext(name) != "" || slices.Contains([]string{"cleanup", "cdi", "claims", "dra", "drivers"}, filepath.Base(name))
+		_, err := os.Stat(filepath.Join(name, "kustomization.yaml"))
+		return filepath.Ext(name) != "" || err == nil
 	})
 	objects, err := controlplane.ReadManifests(folders...)
 	if err != nil || len(objects) == 0 {

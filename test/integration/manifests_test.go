@@ -28,7 +28,7 @@ func TestGoodManifestsAreAccepted(t *testing.T) {
 		{name: "an inventory", base: "acceleratorinventory"},
 		{name: "a placement with everything", base: "modelplacement"},
 		{name: "the smallest placement", base: "modelplacement", patch: `spec: {quantization: null, parallelism: null, engine: null,
-			replicas: null, devices: null, topology: null, onFailure: null, workload: {inference: {inputTokens: null, outputTokens: null}}}`},
+			replicas: null, devices: null, topology: null, failurePolicy: null, workload: {inference: {inputTokens: null, outputTokens: null}}}`},
 		{name: "a model by parameters", base: "modelplacement", patch: `spec: {model: {name: null, parameters: 7000000000}}`},
 		{name: "a model in a ConfigMap", base: "modelplacement", patch: `spec: {model: {name: null, configMap: {name: own.model}}}`},
 		{name: "a model by architecture", base: "architecture"},
@@ -39,14 +39,21 @@ func TestGoodManifestsAreAccepted(t *testing.T) {
 		{name: "no copies", base: "modelplacement", patch: `spec: {replicas: 0}`},
 		{name: "the longest name", base: "modelplacement", patch: `metadata: {name: ` + strings.Repeat("n", 50) + `}`},
 		{name: "a preferred level", base: "modelplacement", patch: `spec: {topology: {required: null, preferred: topology.kubernetes.io/zone}}`},
+		{name: "nodes by labels and taints", base: "modelplacement", patch: `spec: {devices: {
+			nodeLabelSelector: {matchLabels: {pool: gpus}, matchExpressions: [{key: zone, operator: In, values: [a, b]}, {key: spot, operator: DoesNotExist}]},
+			tolerations: [{operator: Exists}, {key: example.com/pool, value: gpus}, {key: spot, operator: Exists, effect: NoExecute}]}}`},
+		{name: "pods of a workload", base: "modelplacement", patch: `spec: {workloadRef: {apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, name: llm},
+			launch: {launcher: vllm, container: server, devicesPerPod: 2, hosts: "llm-{copy}{-worker}.llm"}}`},
+		{name: "an engine of one's own", base: "modelplacement", patch: `spec: {engine: inference.example.com/My_engine-2.0}`},
+		{name: "a plan for an engine of one's own", base: "shardingplan", patch: `spec: {engine: example.com/engine}`},
 		{name: "a plan", base: "shardingplan"},
 		{name: "a plan of two shapes", base: "shardingplan", patch: twoShapes},
 		{name: "a plan of three shapes", base: "shardingplan", patch: `spec: {totals: {devices: 13}, otherShapes: [
 			{firstReplica: 1, strategy: {name: TensorParallel, summary: TP4, tensor: 4, pipeline: 1, data: 1, expert: 1, context: 1, replicas: 2}, stages: [` + wholeStage + `]},
 			{firstReplica: 3, strategy: {name: None, summary: None, tensor: 1, pipeline: 1, data: 1, expert: 1, context: 1, replicas: 1}, stages: [` + wholeStage + `]}]}`},
 		{name: "a plan with all estimates", base: "shardingplan", patch: `spec: {computeType: FP8, estimate: {
-			tokensPerSecond: 900, tokensPerSecondLow: 800, tokensPerSecondHigh: 1000, ttftMillis: 120, ttftMillisLow: 90, ttftMillisHigh: 160,
-			tpotMicros: 22000, tpotMicrosLow: 20000, tpotMicrosHigh: 25000, stepMillis: 900, stepMillisLow: 800, stepMillisHigh: 1000,
+			tokensPerSecond: {value: 900, low: 800, high: 1000}, ttftMillis: {value: 120, low: 90, high: 160},
+			tpotMicros: {value: 22000, low: 20000, high: 25000}, stepMillis: {value: 900, low: 800, high: 1000},
 			loadSeconds: 60, microUSDPerMillionTokens: 1500000, priceBasis: list price, basis: roofline}}`},
 		{name: "a mesh", base: "devicemesh"},
 		{name: "a mesh of three shapes", base: "devicemesh", patch: `spec: {replicas: 5, otherShapes: [` + twoRanks + `, ` + oneRank + `]}`},
@@ -63,19 +70,19 @@ func TestGoodManifestsAreAccepted(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	created, err := create(t, manifest(t, "modelplacement",
-		`spec: {quantization: null, engine: null, replicas: null, onFailure: null, devices: {requirement: null}}`), namespace(t), metav1.DryRunAll)
+		`spec: {quantization: null, engine: null, replicas: null, failurePolicy: null}`), namespace(t), metav1.DryRunAll)
 	if err != nil {
 		t.Fatal(err)
 	}
 	spec, _ := created.Object["spec"].(map[string]any)
-	devices, _ := spec["devices"].(map[string]any)
+	failures, _ := spec["failurePolicy"].(map[string]any)
 	got := map[string]any{
 		"quantization": spec["quantization"], "kvCacheType": spec["kvCacheType"], "engine": spec["engine"],
-		"replicas": spec["replicas"], "onFailure": spec["onFailure"], "requirement": devices["requirement"],
+		"replicas": spec["replicas"], "action": failures["action"], "nodeNotReadySeconds": failures["nodeNotReadySeconds"],
 	}
 	want := map[string]any{
 		"quantization": "Auto", "kvCacheType": "Auto", "engine": "vLLM",
-		"replicas": int64(1), "onFailure": "AnyShape", "requirement": "Any",
+		"replicas": nil, "action": "AnyShape", "nodeNotReadySeconds": int64(300),
 	}
 	for field, value := range want {
 		if got[field] != value {

@@ -1,11 +1,13 @@
 package operation
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/placement"
@@ -55,23 +57,37 @@ func TensorPlan(name string, revision int64, tensor int) *v1alpha1.ShardingPlanS
 
 // FirstFit gives each copy the first free devices of one node, as many as spec.parallelism.tensor says. It stands for the
 // planner where a test is about who gets devices and when, not about which.
-func FirstFit(cluster *fleet.Cluster, request shape.Request) (*v1alpha1.ShardingPlanSpec, error) {
+func FirstFit(ctx context.Context, cluster *fleet.Cluster, request shape.Request) (*v1alpha1.ShardingPlanSpec, error) {
+	request.Previous = nil
+	return KeepingFit(ctx, cluster, request)
+}
+
+// KeepingFit is FirstFit, but that a copy whose devices of the previous plan are all free keeps them, as it does with the planner.
+func KeepingFit(_ context.Context, cluster *fleet.Cluster, request shape.Request) (*v1alpha1.ShardingPlanSpec, error) {
 	tensor := 1
 	if p := request.Placement.Spec.Parallelism; p != nil && p.Tensor != nil {
 		tensor = int(*p.Tensor)
 	}
-	copies := int(*request.Placement.Spec.Replicas)
+	copies := int(ptr.Deref(request.Placement.Spec.Replicas, 1))
 	spec := TensorPlan(request.Placement.Name, 1, tensor)
 	spec.Strategy.Replicas = int32(copies)
 	spec.Model.Name, spec.Model.Architecture = request.Model.Name, request.Model.Architecture
 	spec.Enforcement = request.Placement.Spec.Enforcement
-	all, byNode := cluster.Free(), map[string][]v1alpha1.DeviceID{}
+	all := cluster.Free()
+	kept := keptRows(all, request.Previous, tensor, copies)
+	byNode := map[string][]v1alpha1.DeviceID{}
 	for _, d := range all {
-		byNode[d.Node] = append(byNode[d.Node], d.Device)
+		if !slices.ContainsFunc(slices.Collect(maps.Values(kept)), func(r v1alpha1.PlanRow) bool { return r.Node == d.Node && slices.Contains(r.Devices, d.Device) }) {
+			byNode[d.Node] = append(byNode[d.Node], d.Device)
+		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(byNode)) {
-		for free := byNode[name]; len(free) >= tensor && len(spec.Nodes) < copies; free = free[tensor:] {
-			spec.Nodes = append(spec.Nodes, v1alpha1.PlanRow{Node: name, Replica: int32(len(spec.Nodes)), Devices: free[:tensor]})
+	for number := range int32(copies) {
+		row, is := kept[number]
+		if !is {
+			row, is = firstRow(byNode, tensor)
+		}
+		if row.Replica = number; is {
+			spec.Nodes = append(spec.Nodes, row)
 		}
 	}
 	if len(spec.Nodes) < copies {
@@ -84,4 +100,32 @@ func FirstFit(cluster *fleet.Cluster, request shape.Request) (*v1alpha1.Sharding
 	return spec, nil
 }
 
-var _ placement.Planner = FirstFit
+// keptRows returns the rows of the previous plan, by copy, whose devices are free.
+func keptRows(free []fleet.FreeDevice, previous *v1alpha1.ShardingPlanSpec, tensor, copies int) map[int32]v1alpha1.PlanRow {
+	kept := map[int32]v1alpha1.PlanRow{}
+	if previous == nil {
+		return kept
+	}
+	for _, row := range previous.Nodes {
+		lost := slices.ContainsFunc(row.Devices, func(id v1alpha1.DeviceID) bool {
+			return !slices.ContainsFunc(free, func(d fleet.FreeDevice) bool { return d.Node == row.Node && d.Device == id })
+		})
+		if !lost && len(row.Devices) == tensor && int(row.Replica) < copies {
+			kept[row.Replica] = row
+		}
+	}
+	return kept
+}
+
+// firstRow takes the first devices of a node that has enough.
+func firstRow(byNode map[string][]v1alpha1.DeviceID, tensor int) (v1alpha1.PlanRow, bool) {
+	for _, name := range slices.Sorted(maps.Keys(byNode)) {
+		if free := byNode[name]; len(free) >= tensor {
+			byNode[name] = free[tensor:]
+			return v1alpha1.PlanRow{Node: name, Devices: free[:tensor:tensor]}, true
+		}
+	}
+	return v1alpha1.PlanRow{}, false
+}
+
+var _, _ placement.Planner = FirstFit, KeepingFit

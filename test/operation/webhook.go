@@ -24,11 +24,10 @@ func (w *World) Webhook() *operator.Webhook {
 	return &operator.Webhook{Address: "127.0.0.1", Port: w.WebhookPort, Hosts: []string{"127.0.0.1"}, Period: 200 * time.Millisecond}
 }
 
-// Install applies the operator's rights and its webhook with a policy for when it cannot be called. The API server calls it where
-// Webhook serves.
+// Install applies the operator's webhook with a policy for when it cannot be called. The API server calls it where Webhook serves.
 func (w *World) Install(policy admissionv1.FailurePolicyType) {
 	w.Helper()
-	objects, err := controlplane.ReadConfig("rbac/operator.yaml", "webhook")
+	objects, err := controlplane.ReadConfig("webhook")
 	w.Must(err)
 	for _, object := range objects {
 		if object.GetKind() == "MutatingWebhookConfiguration" {

@@ -4,6 +4,8 @@ package operation
 
 import (
 	"context"
+	"encoding/json"
+	"net/http"
 	"testing"
 	"time"
 
@@ -40,6 +42,8 @@ type World struct {
 	Home string
 	// WebhookPort is where Webhook serves.
 	WebhookPort int
+	// Transport, if set, stands before every request with the operator's rights.
+	Transport func(http.RoundTripper) http.RoundTripper
 }
 
 // New returns a control plane as a test uses it that has a namespace of its own, which it makes where it is missing.
@@ -69,6 +73,30 @@ func (w *World) Must(err error) {
 	w.Helper()
 	if err != nil {
 		w.Fatal(err)
+	}
+}
+
+// Change reads an object, edits it and has what was edited merged into it, its status included: what controllers write to the object
+// meanwhile stays.
+func (w *World) Change(object client.Object, edit func()) {
+	w.Helper()
+	w.Must(w.Get(w.Context(), client.ObjectKeyFromObject(object), object))
+	before, isObject := object.DeepCopyObject().(client.Object)
+	if !isObject {
+		w.Fatalf("a copy of %T is a %T", object, before)
+	}
+	edit()
+	status, isObject := object.DeepCopyObject().(client.Object)
+	if !isObject {
+		w.Fatalf("a copy of %T is a %T", object, status)
+	}
+	text, err := client.MergeFrom(before).Data(object)
+	w.Must(err)
+	changed := map[string]any{}
+	w.Must(json.Unmarshal(text, &changed))
+	w.Must(w.Patch(w.Context(), object, client.MergeFrom(before)))
+	if _, has := changed["status"]; has {
+		w.Must(w.Status().Patch(w.Context(), status, client.MergeFrom(before)))
 	}
 }
 

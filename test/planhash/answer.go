@@ -67,7 +67,6 @@ func refusal(err error) refused {
 	var no *plan.Unplaceable
 	if errors.As(err, &no) {
 		short := no.Shortfall
-		short.Suggestion = ""
 		for i := range short.Suggestions {
 			short.Suggestions[i].Change = numbers(short.Suggestions[i].Change)
 		}

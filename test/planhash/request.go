@@ -77,7 +77,7 @@ func (r draw) devices() *v1alpha1.DeviceRequirements {
 	case 0:
 		return &v1alpha1.DeviceRequirements{Vendors: []string{pick(r, "nvidia", "amd", "google")}}
 	case 1:
-		return &v1alpha1.DeviceRequirements{Requirement: pick(r, v1alpha1.RequireGPU, v1alpha1.RequireTPU, v1alpha1.RequireNPU)}
+		return &v1alpha1.DeviceRequirements{Families: []v1alpha1.DeviceFamily{pick(r, v1alpha1.FamilyGPU, v1alpha1.FamilyTPU, v1alpha1.FamilyNPU)}}
 	case 2:
 		return &v1alpha1.DeviceRequirements{MinMemoryMiB: ptr(int64(40000))}
 	default:

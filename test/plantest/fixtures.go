@@ -141,3 +141,10 @@ func EngineOf(e v1alpha1.Engine) func(*Spec) { return func(s *Spec) { s.Engine =
 func Train(w v1alpha1.TrainingWorkload) func(*Spec) {
 	return func(s *Spec) { s.Workload = v1alpha1.Workload{Training: &w} }
 }
+
+// Together asks for so many sequences at once over all copies, instead of a number for each.
+func Together(n int32) func(*v1alpha1.ModelPlacementSpec) {
+	return func(s *v1alpha1.ModelPlacementSpec) {
+		s.Workload.Inference.MaxSequences, s.Workload.Inference.TotalSequences = 0, n
+	}
+}

@@ -69,7 +69,7 @@ func Asks(t testing.TB) []Ask {
 		s.Topology = &v1alpha1.TopologyRequirements{Preferred: Ptr("kubernetes.io/hostname")}
 	}
 	chosen := func(s *Spec) {
-		s.Devices = &v1alpha1.DeviceRequirements{NodeSelector: &v1alpha1.NodeSelector{MatchLabels: map[string]v1alpha1.LabelValue{"rack": "r1"}}}
+		s.Devices = &v1alpha1.DeviceRequirements{NodeLabelSelector: &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"rack": "r1"}}}
 	}
 	claimed := func(s *Spec) { s.Enforcement = v1alpha1.EnforcementClaim }
 	tensor := Parallelism(v1alpha1.Parallelism{Tensor: Ptr(int32(4))})

@@ -33,7 +33,7 @@ func (m *Module) Expression() string { return strings.Join(m.Licences, " AND ") 
 // Program is a built program with its modules, in order of their paths.
 type Program struct {
 	Name, Version, GoVersion, OS, Arch string
-	// Path is that of the main package.
+	// Path is the import path of the main package.
 	Path    string
 	Modules []Module
 }

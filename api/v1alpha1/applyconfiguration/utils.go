@@ -58,12 +58,20 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.DeviceRequirementsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("DeviceService"):
 		return &apiv1alpha1.DeviceServiceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DrainPolicy"):
+		return &apiv1alpha1.DrainPolicyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Encoder"):
 		return &apiv1alpha1.EncoderApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Estimate"):
 		return &apiv1alpha1.EstimateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Expected"):
+		return &apiv1alpha1.ExpectedApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Fabric"):
 		return &apiv1alpha1.FabricApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("FailurePolicy"):
+		return &apiv1alpha1.FailurePolicyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("FieldEdit"):
+		return &apiv1alpha1.FieldEditApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Host"):
 		return &apiv1alpha1.HostApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("HostMemory"):
@@ -74,12 +82,20 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.InferenceWorkloadApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("InventorySummary"):
 		return &apiv1alpha1.InventorySummaryApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("LabelSelector"):
+		return &apiv1alpha1.LabelSelectorApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("LabelSelectorRequirement"):
+		return &apiv1alpha1.LabelSelectorRequirementApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Launch"):
+		return &apiv1alpha1.LaunchApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("LinkDomain"):
 		return &apiv1alpha1.LinkDomainApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("LinkPair"):
 		return &apiv1alpha1.LinkPairApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Links"):
 		return &apiv1alpha1.LinksApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Loss"):
+		return &apiv1alpha1.LossApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("LostRank"):
 		return &apiv1alpha1.LostRankApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MemoryUse"):
@@ -108,10 +124,6 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.MoEApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("NIC"):
 		return &apiv1alpha1.NICApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("NodeSelector"):
-		return &apiv1alpha1.NodeSelectorApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("NodeSelectorRequirement"):
-		return &apiv1alpha1.NodeSelectorRequirementApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("NUMANode"):
 		return &apiv1alpha1.NUMANodeApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Parallelism"):
@@ -122,6 +134,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.PeakRateApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PlacementRef"):
 		return &apiv1alpha1.PlacementRefApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PlacementSummary"):
+		return &apiv1alpha1.PlacementSummaryApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PlannedModel"):
 		return &apiv1alpha1.PlannedModelApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PlanRow"):
@@ -136,6 +150,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.RecurrentApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("RejectedPlan"):
 		return &apiv1alpha1.RejectedPlanApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Repair"):
+		return &apiv1alpha1.RepairApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ShardingPlan"):
 		return &apiv1alpha1.ShardingPlanApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ShardingPlanSpec"):
@@ -160,6 +176,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.StrategyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Suggestion"):
 		return &apiv1alpha1.SuggestionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Toleration"):
+		return &apiv1alpha1.TolerationApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("TopologyRequirements"):
 		return &apiv1alpha1.TopologyRequirementsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("TrainingWorkload"):
@@ -172,6 +190,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.VerifiedBandwidthApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Workload"):
 		return &apiv1alpha1.WorkloadApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadReference"):
+		return &apiv1alpha1.WorkloadReferenceApplyConfiguration{}
 
 	}
 	return nil

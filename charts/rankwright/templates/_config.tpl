@@ -7,8 +7,10 @@ accounts. Takes root, glob, and optionally annotations and component.
 {{- $root := .root }}
 {{- $user := "system:serviceaccount:rankwright-node-agent:rankwright-node-agent" }}
 {{- $ourUser := printf "system:serviceaccount:%s:%s" $root.Release.Namespace $root.Values.agent.serviceAccount.name }}
+{{- $operator := "system:serviceaccount:rankwright-operator:rankwright-operator" }}
+{{- $ourOperator := printf "system:serviceaccount:%s:%s" $root.Values.operator.namespace.name $root.Values.operator.serviceAccount.name }}
 {{- range $path, $_ := $root.Files.Glob .glob }}
-{{- range $document := regexSplit "(?m)^---$" ($root.Files.Get $path | replace $user $ourUser) -1 }}
+{{- range $document := regexSplit "(?m)^---$" ($root.Files.Get $path | replace $user $ourUser | replace $operator $ourOperator) -1 }}
 {{- $object := fromYaml $document }}
 {{- if $object }}
 {{- include "rankwright.place" (dict "root" $root "object" $object "annotations" (default dict $.annotations) "component" $.component) }}
@@ -40,5 +42,6 @@ accounts. Takes root, glob, and optionally annotations and component.
 {{- end }}
 {{- range dig "spec" "variables" list .object }}
 {{- if eq .name "agentNamespace" }}{{ $_ := set . "expression" (squote $.root.Release.Namespace) }}{{ end }}
+{{- if eq .name "operatorNamespace" }}{{ $_ := set . "expression" (squote $.root.Values.operator.namespace.name) }}{{ end }}
 {{- end }}
 {{- end }}

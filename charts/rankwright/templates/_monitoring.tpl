@@ -29,7 +29,7 @@ spec:
 {{- end }}
 {{- end }}
 
-{{/* PodMonitor of a component. Takes root, component, namespace, values. */}}
+{{/* PodMonitor of a component, with a service account and its token, which Prometheus reads metrics by. Takes root, component, namespace, values. */}}
 {{- define "rankwright.podMonitor" -}}
 {{- if .values.podMonitor.enabled }}
 apiVersion: monitoring.coreos.com/v1
@@ -46,8 +46,55 @@ spec:
   podMetricsEndpoints:
   - port: metrics
     path: /metrics
+    {{- if .root.Values.metrics.authentication }}
+    scheme: https
+    # Each pod signs a certificate of its own.
+    tlsConfig:
+      insecureSkipVerify: true
+    authorization:
+      credentials:
+        name: rankwright-metrics-reader
+        key: token
+    {{- end }}
     {{- with .values.podMonitor.interval }}
     interval: {{ . }}
     {{- end }}
+{{- if .root.Values.metrics.authentication }}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: rankwright-metrics-reader
+  namespace: {{ .namespace }}
+  labels:
+    {{- include "rankwright.labels" . | nindent 4 }}
+automountServiceAccountToken: false
+---
+apiVersion: v1
+kind: Secret
+metadata:
+  name: rankwright-metrics-reader
+  namespace: {{ .namespace }}
+  labels:
+    {{- include "rankwright.labels" . | nindent 4 }}
+  annotations:
+    kubernetes.io/service-account.name: rankwright-metrics-reader
+type: kubernetes.io/service-account-token
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: rankwright-metrics-reader-of-{{ .component }}
+  labels:
+    {{- include "rankwright.labels" . | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: rankwright-metrics-reader
+subjects:
+- kind: ServiceAccount
+  name: rankwright-metrics-reader
+  namespace: {{ .namespace }}
+{{- end }}
 {{- end }}
 {{- end }}

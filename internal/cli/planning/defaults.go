@@ -12,20 +12,27 @@ func setDefaults(p *v1alpha1.ModelPlacement) {
 	orDefault(&s.Quantization, v1alpha1.QuantizationAuto)
 	orDefault(&s.KVCacheType, v1alpha1.KVCacheAuto)
 	orDefault(&s.Engine, engine.Default)
-	orDefault(&s.OnFailure, v1alpha1.FailureAnyShape)
+	f := &s.FailurePolicy
+	orDefault(&f.Action, v1alpha1.FailureAnyShape)
+	orPointer(&f.NodeNotReadySeconds, 300)
+	orPointer(&f.NodeTaintedSeconds, 0)
+	orPointer(&f.NodeDrainedSeconds, 60)
+	orPointer(&f.DeviceUnhealthySeconds, 0)
+	orPointer(&f.DeviceOccupiedSeconds, 60)
+	if f.Drain != nil {
+		orPointer(&f.Drain.TimeoutSeconds, 3600)
+	}
 	orDefault(&s.Enforcement, v1alpha1.EnforcementAdvisory)
-	orPointer(&s.Replicas, 1)
+	orPointer(&s.RevisionHistoryLimit, 10)
+	orPointer(&s.ProgressDeadlineSeconds, 600)
+	orPointer(&s.RevisionHistoryLimit, 10)
 	if a := s.Model.Architecture; a != nil {
 		orPointer(&a.NormsPerLayer, 2)
 	}
 	if c := s.Model.ConfigMap; c != nil {
 		orDefault(&c.Key, "config.json")
 	}
-	if d := s.Devices; d != nil {
-		orDefault(&d.Requirement, v1alpha1.RequireAny)
-	}
 	if i := s.Workload.Inference; i != nil {
-		orDefault(&i.MaxSequences, 1)
 		orDefault(&i.Objective, v1alpha1.ObjectiveThroughput)
 	}
 	if t := s.Workload.Training; t != nil {

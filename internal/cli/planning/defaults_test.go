@@ -24,8 +24,8 @@ func TestDefaultsAreThoseOfTheSchema(t *testing.T) {
 		"inference":    `{"model":{"name":"x"},"workload":{"inference":{"maxModelLen":8}}}`,
 		"training":     `{"model":{"configMap":{"name":"x"}},"workload":{"training":{"sequenceLength":8,"globalBatch":8}},"devices":{}}`,
 		"architecture": `{"model":{"architecture":{"layers":1,"hiddenSize":8,"vocabSize":8,"attention":{"heads":1,"kvHeads":1,"headDim":8},"mlp":{"intermediateSize":8}}},"workload":{}}`,
-		"nothing to fill in": `{"model":{"configMap":{"name":"x","key":"y"}},"quantization":"FP8","kvCacheType":"FP8","engine":"MPI","replicas":0,"onFailure":"Hold",` +
-			`"devices":{"requirement":"TPU"},"workload":{"inference":{"maxModelLen":8,"maxSequences":2,"objective":"Cost"}}}`,
+		"nothing to fill in": `{"model":{"configMap":{"name":"x","key":"y"}},"quantization":"FP8","kvCacheType":"FP8","engine":"MPI","replicas":0,"revisionHistoryLimit":1,"failurePolicy":{"action":"Hold","nodeNotReadySeconds":0,"nodeTaintedSeconds":1,"nodeDrainedSeconds":0,"deviceUnhealthySeconds":2,"deviceOccupiedSeconds":3},` +
+			`"devices":{"families":["TPU"]},"workload":{"inference":{"maxModelLen":8,"maxSequences":2,"objective":"Cost"}}}`,
 		"no training to fill in": `{"model":{"name":"x"},"workload":{"training":{"sequenceLength":8,"globalBatch":8,"method":"LoRA","optimizer":"SGD","microBatch":2,"sharding":"FSDP"}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,7 @@ func (d *decision) explain(p *term.Page) {
 	section("1. Devices that count")
 	explainDevices(p, e)
 	section("2. Precision")
-	explainRungs(p, e.Rungs)
+	explainSettings(p, e.Settings)
 	section("3. Shapes")
 	explainChoice(p, e)
 	for i := range e.Parts {
@@ -30,7 +30,7 @@ func (d *decision) explain(p *term.Page) {
 			whose = " of " + copiesText(part)
 		}
 		section("4. Memory" + whose)
-		explainStages(p, part.Memory, d.placement.Spec.Workload.Inference)
+		explainStages(p, part.Memory, &e.Goal)
 		section("5. Time" + whose)
 		explainTimesOf(p, part)
 		section("6. Place" + whose)
@@ -75,9 +75,9 @@ func linkOf(l explain.LinkText) string {
 	return l.Name + " " + term.InUnits(l.BytesPerSecond, "B/s")
 }
 
-// explainRungs writes the precisions in the order in which they are tried.
-func explainRungs(p *term.Page, rungs []explain.Rung) {
-	p.Table([]string{"WEIGHTS", "KV CACHE", "BATCH OF A STEP", "OUTCOME"}, term.Rows(rungs, func(r *explain.Rung) []any {
+// explainSettings writes the settings in the order in which they are tried.
+func explainSettings(p *term.Page, settings []explain.SettingOutcome) {
+	p.Table([]string{"WEIGHTS", "KV CACHE", "BATCH OF A STEP", "OUTCOME"}, term.Rows(settings, func(r *explain.SettingOutcome) []any {
 		weights, batch := string(r.Weights), "default"
 		if r.Native {
 			weights += ", native"

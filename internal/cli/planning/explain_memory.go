@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/memory"
@@ -17,13 +16,13 @@ var componentNames = map[string]string{"kvCache": "KV cache"}
 
 // explainStages writes the memory of each device of the stages. Of more than three stages it writes the first, the last and the
 // fullest.
-func explainStages(p *term.Page, stages []explain.StageMemory, load *v1alpha1.InferenceWorkload) {
+func explainStages(p *term.Page, stages []explain.StageMemory, goal *explain.Goal) {
 	shown := shownStages(stages)
 	for n, i := range shown {
 		if n > 0 {
 			p.Paragraph()
 		}
-		explainStage(p, &stages[i], len(stages), load)
+		explainStage(p, &stages[i], len(stages), goal)
 	}
 	if rest := len(stages) - len(shown); rest > 0 {
 		p.Paragraph()
@@ -48,7 +47,7 @@ func shownStages(stages []explain.StageMemory) []int {
 	return slices.DeleteFunc(shown, func(i int) bool { return i >= len(stages) })
 }
 
-func explainStage(p *term.Page, s *explain.StageMemory, stages int, load *v1alpha1.InferenceWorkload) {
+func explainStage(p *term.Page, s *explain.StageMemory, stages int, goal *explain.Goal) {
 	p.Linef("Each device of stage %d, layers %d to %d:", s.Stage, s.FirstLayer, s.LastLayer)
 	rows := term.Rows(s.Lines, func(l *memory.Line) []any {
 		formula := l.Formula
@@ -66,21 +65,21 @@ func explainStage(p *term.Page, s *explain.StageMemory, stages int, load *v1alph
 		rows = append(rows, []string{name, l.Name, words.HumanBytes(l.Bytes), formula})
 	}
 	p.Table(nil, rows)
-	p.Line(leftText(s, stages, load))
+	p.Line(leftText(s, stages, goal))
 }
 
 // leftText says what remains of the device's memory, and what it is good for.
-func leftText(s *explain.StageMemory, stages int, load *v1alpha1.InferenceWorkload) string {
+func leftText(s *explain.StageMemory, stages int, goal *explain.Goal) string {
 	rule, where := "", ""
 	if s.NeededBytes != s.UsedBytes {
 		rule = " by the engine's rule"
 	}
 	text := fmt.Sprintf("Needed %s%s, left %s", words.HumanBytes(s.NeededBytes), rule, words.HumanBytes(s.LeftBytes))
-	if load == nil || load.MaxModelLen == 0 {
+	if goal.MaxModelLen == 0 {
 		return text + "."
 	}
 	if stages > 1 {
 		where = "this stage has "
 	}
-	return fmt.Sprintf("%s: %sroom for %d sequences of %d tokens where %d are asked for.", text, where, s.Sequences, load.MaxModelLen, max(1, load.MaxSequences))
+	return fmt.Sprintf("%s: %sroom for %d sequences of %d tokens where %d are asked for.", text, where, s.Sequences, goal.MaxModelLen, goal.Sequences)
 }

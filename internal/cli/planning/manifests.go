@@ -31,6 +31,7 @@ type Manifests struct {
 	Plans       []v1alpha1.ShardingPlan
 	Meshes      []v1alpha1.DeviceMesh
 	Nodes       []corev1.Node
+	pods        []corev1.Pod
 	configMaps  []corev1.ConfigMap
 	// model is the model of the only placement, where it was given in a file of its own.
 	model *model.Model
@@ -178,6 +179,7 @@ var readers = map[string]func(*Manifests, []byte) error{
 		return appendObject(&m.Placements, raw, true)
 	},
 	"v1 Node":      func(m *Manifests, raw []byte) error { return appendObject(&m.Nodes, raw, false) },
+	"v1 Pod":       func(m *Manifests, raw []byte) error { return appendObject(&m.pods, raw, false) },
 	"v1 ConfigMap": func(m *Manifests, raw []byte) error { return appendObject(&m.configMaps, raw, false) },
 }
 

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/sizing"
@@ -34,7 +35,13 @@ type decision struct {
 
 func (d *decision) name() string { return fullName(d.placement) }
 
-var errNoReplicas = errors.New("spec.replicas is 0: there is nothing to plan; raise it")
+// wanted returns an error where no copy is asked for.
+func (d *decision) wanted() error {
+	if n := d.placement.Spec.Replicas; n != nil && *n == 0 {
+		return errors.New("spec.replicas is 0: there is nothing to plan; raise it")
+	}
+	return nil
+}
 
 // planOffline plans every placement, one after the other. An error is a mistake in the input; that a model does not
 // fit is a decision.
@@ -43,13 +50,13 @@ func planOffline(m *Manifests, explained bool) ([]decision, error) {
 		return nil, err
 	}
 	now := m.Snapshot()
-	cluster, hosts := now.Cluster(nil), MeshHosts(m, now)
+	cluster, hosts := now.Cluster(nil, nil), MeshHosts(m, now)
 	decisions := make([]decision, len(m.Placements))
 	for i := range m.Placements {
 		d := &decisions[i]
 		d.placement, d.hosts = &m.Placements[i], hosts
 		setDefaults(d.placement)
-		d.failure = d.decide(cluster, m, explained)
+		d.failure = d.decide(now, cluster, m, explained)
 		if d.plan != nil {
 			cluster.Take(d.name(), &d.plan.Spec)
 		}
@@ -58,15 +65,17 @@ func planOffline(m *Manifests, explained bool) ([]decision, error) {
 }
 
 // decide plans one placement, or says why there is no plan.
-func (d *decision) decide(cluster *fleet.Cluster, m *Manifests, explained bool) error {
-	if *d.placement.Spec.Replicas == 0 {
-		return errNoReplicas
+func (d *decision) decide(now *fleet.Snapshot, cluster *fleet.Cluster, m *Manifests, explained bool) error {
+	if err := d.wanted(); err != nil {
+		return err
 	}
 	resolved, err := resolveModel(d.placement, m)
 	if err != nil {
 		return err
 	}
 	request := shape.Request{Placement: d.placement, Model: resolved}
+	asks, tolerations := fleet.DemandOf(d.placement, m.podsOf(d.placement))
+	request.Room, request.Tolerations = now.Room(d.name(), asks, m.usage()), tolerations
 	spec, err := plan.Plan(cluster, request)
 	if err != nil {
 		return err
@@ -96,9 +105,9 @@ func (d *decision) refused() *v1alpha1.ModelPlacement {
 	p := d.placement.DeepCopy()
 	p.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ModelPlacement"}
 	p.Status = v1alpha1.ModelPlacementStatus{
-		ObservedGeneration: p.Generation, Phase: v1alpha1.PhaseUnplaceable, Shortfall: why.Shortfall.DeepCopy(),
+		ObservedGeneration: p.Generation, Shortfall: why.Shortfall.DeepCopy(),
 		Conditions: []metav1.Condition{{
-			Type: v1alpha1.ConditionPlanned, Status: metav1.ConditionFalse, Reason: why.Reason, Message: why.Message, ObservedGeneration: p.Generation,
+			Type: v1alpha1.ConditionPlaced, Status: metav1.ConditionFalse, Reason: why.Reason, Message: why.Message, ObservedGeneration: p.Generation,
 		}},
 	}
 	return p
@@ -186,6 +195,24 @@ func (m *Manifests) Snapshot() *fleet.Snapshot {
 		}
 	}
 	return fleet.NewSnapshot(now)
+}
+
+// podsOf returns the pods of a placement.
+func (m *Manifests) podsOf(p *v1alpha1.ModelPlacement) []corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(m.pods), func(pod corev1.Pod) bool {
+		return NamespaceOf(&pod) != NamespaceOf(p) || pod.Labels[v1alpha1.LabelPlacement] != p.Name
+	})
+}
+
+// usage returns what the pods of the files ask of their nodes. Pods that were written by hand have no uid.
+func (m *Manifests) usage() *fleet.Usage {
+	var u fleet.Usage
+	for _, pod := range m.pods {
+		pod.Namespace = NamespaceOf(&pod)
+		pod.UID = types.UID(pod.Namespace + "/" + pod.Name)
+		u.Set(&pod)
+	}
+	return &u
 }
 
 // Distinct refuses two placements or two inventories of one name, which a cluster could not have.

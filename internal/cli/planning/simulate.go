@@ -50,7 +50,8 @@ type clusterFlags struct {
 type modelFlags struct {
 	name                 string
 	replicas             int32
-	length, sequences    int32
+	length               int32
+	sequences, total     int32
 	quantization, engine string
 }
 
@@ -108,9 +109,10 @@ func (c *clusterFlags) add(command *cobra.Command) {
 func (m *modelFlags) add(command *cobra.Command) {
 	f := command.Flags()
 	f.StringVar(&m.name, "model", "", "model of the catalogue to place, instead of --placement")
-	f.Int32Var(&m.replicas, "replicas", 1, "copies of --model in one placement")
+	f.Int32Var(&m.replicas, "replicas", 1, "copies of --model in one placement; with --total-sequences the planner chooses how many where it is left out")
 	f.Int32Var(&m.length, "max-model-len", 8192, "longest sequence of --model in tokens")
-	f.Int32Var(&m.sequences, "max-sequences", 16, "sequences of --model at a time")
+	f.Int32Var(&m.sequences, "max-sequences", 16, "sequences of --model at a time in each copy")
+	f.Int32Var(&m.total, "total-sequences", 0, "sequences of --model at a time in all copies together, instead of --max-sequences")
 	f.StringVar(&m.quantization, "quantization", "Auto", "number format of the weights of --model")
 	f.StringVar(&m.engine, "engine", string(engine.Default), "engine of --model")
 	term.Complete(command, "model", model.Names())

@@ -83,7 +83,7 @@ func (f *simulateFlags) asked(streams term.Streams, changed func(string) bool) (
 
 func (f *simulateFlags) read(streams term.Streams, changed func(string) bool) (*Manifests, error) {
 	if f.model.name == "" {
-		for _, flag := range []string{"replicas", "max-model-len", "max-sequences", "quantization", "engine"} {
+		for _, flag := range []string{"replicas", "max-model-len", "max-sequences", "total-sequences", "quantization", "engine"} {
 			if changed(flag) {
 				return nil, term.Usagef("--%s is of --model: give the model, or write it into the placement's file", flag)
 			}
@@ -102,14 +102,14 @@ func (f *simulateFlags) read(streams term.Streams, changed func(string) bool) (*
 	if len(f.placements) > 0 {
 		return nil, term.Usagef("--model %s and --placement: give one of them", f.model.name)
 	}
-	placement, err := f.model.placement()
+	placement, err := f.model.placement(changed)
 	if err != nil {
 		return nil, err
 	}
 	return &Manifests{Placements: []v1alpha1.ModelPlacement{*placement}}, nil
 }
 
-func (m *modelFlags) placement() (*v1alpha1.ModelPlacement, error) {
+func (m *modelFlags) placement(changed func(string) bool) (*v1alpha1.ModelPlacement, error) {
 	for _, number := range []struct {
 		flag  string
 		value int32
@@ -120,10 +120,21 @@ func (m *modelFlags) placement() (*v1alpha1.ModelPlacement, error) {
 	}
 	p := &v1alpha1.ModelPlacement{}
 	p.Name = objectName(m.name)
+	load := &v1alpha1.InferenceWorkload{MaxModelLen: m.length, MaxSequences: m.sequences}
+	replicas := &m.replicas
+	if changed("total-sequences") {
+		if m.total < 1 || changed("max-sequences") {
+			return nil, term.Usagef("--total-sequences %d: give at least 1, and no --max-sequences", m.total)
+		}
+		load.MaxSequences, load.TotalSequences = 0, m.total
+		if !changed("replicas") {
+			replicas = nil
+		}
+	}
 	p.Spec = v1alpha1.ModelPlacementSpec{
-		Model: v1alpha1.ModelSource{Name: &m.name}, Replicas: &m.replicas,
+		Model: v1alpha1.ModelSource{Name: &m.name}, Replicas: replicas,
 		Quantization: v1alpha1.Quantization(m.quantization), Engine: v1alpha1.Engine(m.engine),
-		Workload: v1alpha1.Workload{Inference: &v1alpha1.InferenceWorkload{MaxModelLen: m.length, MaxSequences: m.sequences}},
+		Workload: v1alpha1.Workload{Inference: load},
 	}
 	return p, nil
 }

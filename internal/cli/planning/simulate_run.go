@@ -78,8 +78,8 @@ func (s *simulation) end(d *decision, err error) (*decision, error) {
 
 // place plans a placement and takes its devices.
 func (s *simulation) place(d *decision, resolved *model.Model) error {
-	if *d.placement.Spec.Replicas == 0 {
-		return errNoReplicas
+	if err := d.wanted(); err != nil {
+		return err
 	}
 	start := s.now()
 	spec, err := plan.Plan(s.cluster, shape.Request{Placement: d.placement, Model: resolved})
@@ -101,7 +101,7 @@ func placed(d *decision, spec *v1alpha1.ShardingPlanSpec, products map[string]in
 		PlanMicros: elapsed.Microseconds(), On: spec.NodeNames(),
 	}
 	if spec.Estimate != nil {
-		p.TokensPerSecond = spec.Estimate.TokensPerSecond
+		p.TokensPerSecond = spec.Estimate.TokensPerSecond.Value
 	}
 	return p
 }

@@ -89,23 +89,23 @@ func estimateRows(e *v1alpha1.Estimate) [][2]string {
 	if e.PriceBasis != "" {
 		price += "; " + e.PriceBasis
 	}
-	latency := e.TTFTMillis > 0 || e.TPOTMicros > 0
+	latency := e.TTFTMillis.Value > 0 || e.TPOTMicros.Value > 0
 	return [][2]string{
-		term.RowIf(e.StepMillis > 0, "Step", ranged(e.StepMillis, e.StepMillisLow, e.StepMillisHigh, 1e-3, "s")),
-		{"Throughput", ranged(e.TokensPerSecond, e.TokensPerSecondLow, e.TokensPerSecondHigh, 1, "tokens/s")},
-		term.RowIf(latency, "TTFT", ranged(e.TTFTMillis, e.TTFTMillisLow, e.TTFTMillisHigh, 1, "ms")),
-		term.RowIf(latency, "TPOT", ranged(e.TPOTMicros, e.TPOTMicrosLow, e.TPOTMicrosHigh, 1e-3, "ms")),
+		term.RowIf(e.StepMillis.Value > 0, "Step", ranged(e.StepMillis, 1e-3, "s")),
+		{"Throughput", ranged(e.TokensPerSecond, 1, "tokens/s")},
+		term.RowIf(latency, "TTFT", ranged(e.TTFTMillis, 1, "ms")),
+		term.RowIf(latency, "TPOT", ranged(e.TPOTMicros, 1e-3, "ms")),
 		term.RowIf(e.MicroUSDPerMillionTokens > 0, "Price", price),
 		term.RowIf(e.LoadSeconds > 0, "Load", fmt.Sprintf("%d s at least to load the weights", e.LoadSeconds)),
 		term.RowIf(e.Basis != "", "Basis", e.Basis),
 	}
 }
 
-// ranged is an integer in a larger unit, with its range where that is known.
-func ranged(value, low, high int64, unit float64, name string) string {
-	text := term.Three(float64(value)*unit) + " " + name
-	if high > 0 {
-		text += fmt.Sprintf(" (%s to %s)", term.Three(float64(low)*unit), term.Three(float64(high)*unit))
+// ranged is a number in a larger unit, with its range where that is known.
+func ranged(e v1alpha1.Expected, unit float64, name string) string {
+	text := term.Three(float64(e.Value)*unit) + " " + name
+	if e.High > 0 {
+		text += fmt.Sprintf(" (%s to %s)", term.Three(float64(e.Low)*unit), term.Three(float64(e.High)*unit))
 	}
 	return text
 }

@@ -66,7 +66,6 @@ func TestShortfallTable(t *testing.T) {
 		Reason: shape.ReasonTooLarge,
 		Shortfall: v1alpha1.Shortfall{
 			NeededMiB: 1 << 20, FreeMiB: 81559, FreeDevices: 1, LargestDeviceMiB: 81559,
-			Suggestion:  "12 more free NVIDIA H100 80GB HBM3",
 			Suggestions: []v1alpha1.Suggestion{{Kind: "Precision", Change: "quantization INT4 instead of FP8"}, {Kind: "Context", Change: "maxModelLen 8192 instead of 131072"}},
 		},
 		Rejected: []v1alpha1.RejectedPlan{{Strategy: "TP8", Reason: "TooLarge", Message: "a device needs 128 GiB"}},

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,7 +31,8 @@ type exportOptions struct {
 	files                       []string
 	output                      exportFormat
 	launcher, namespace, folder string
-	hosts, podDevices           string
+	hosts                       string
+	devicesPerPod               int32
 	pod, copied, rank           int
 	// given says whether a flag was set.
 	given func(flag string) bool
@@ -48,8 +48,8 @@ func NewExport(streams term.Streams) *cobra.Command {
 variables and arguments of each pod and each rank. The DeviceMesh and its ShardingPlan are read from the files; no cluster is
 asked. Without --for it is what the operator writes into the ConfigMaps of the mesh: the files of the placement's engine.
 
-Pods are numbered from 0 through all copies. How they are reached and how many devices each has is told by the annotations of
-the ModelPlacement, where it is in the files, else by --hosts and --pod-devices.
+Pods are numbered from 0 through all copies. How they are reached and how many devices each has is told by spec.launch of the
+ModelPlacement, where it is in the files, else by --hosts and --devices-per-pod.
 
   files   every file, one after the other; with --folder they are written there
   env     the variables of --pod, or of the process of --rank, as lines for a shell
@@ -79,7 +79,7 @@ the ModelPlacement, where it is in the files, else by --hosts and --pod-devices.
 	term.AddOutput(command, &options.output, exportFiles, exportEnv, exportJSON)
 	flags.StringVarP(&options.namespace, "namespace", "n", "", "namespace of the mesh, where several in the files have its name")
 	flags.StringVar(&options.hosts, "hosts", "", "pattern of the pods' hosts with {pod}, {copy}, {worker} or {-worker} (default: the nodes' addresses)")
-	flags.StringVar(&options.podDevices, "pod-devices", "", "devices of each pod (default: all that a copy has on a node)")
+	flags.Int32Var(&options.devicesPerPod, "devices-per-pod", 0, "devices of each pod (default: all that a copy has on a node)")
 	flags.StringVar(&options.folder, "folder", "", "write the files into this folder")
 	flags.IntVar(&options.pod, "pod", 0, "only this pod")
 	flags.IntVar(&options.rank, "rank", 0, "only the process of this rank")
@@ -98,6 +98,8 @@ func (o *exportOptions) check(args []string) (string, error) {
 		return "", term.Usagef("--pod and --rank: give one of them")
 	case (o.given("pod") || o.given("rank")) && o.output == exportFiles:
 		return "", term.Usagef("--pod and --rank choose an environment: add -o env or -o json")
+	case o.given("devices-per-pod") && o.devicesPerPod < 1:
+		return "", term.Usagef("--devices-per-pod %d: give at least 1, or leave it out for all that a copy has on a node", o.devicesPerPod)
 	case o.folder != "" && o.output != exportFiles:
 		return "", term.Usagef("--folder is for -o files")
 	}
@@ -143,14 +145,14 @@ func (o *exportOptions) bundle(read *planning.Manifests, name string) (*launch.B
 	if err != nil {
 		return nil, err
 	}
-	annotations := annotationsOf(read, mesh)
+	asked := launchOf(read, mesh)
 	if o.given("hosts") {
-		annotations[launch.AnnotationHosts] = o.hosts
+		asked.Hosts = o.hosts
 	}
-	if o.given("pod-devices") {
-		annotations[launch.AnnotationPodDevices] = o.podDevices
+	if o.given("devices-per-pod") {
+		asked.DevicesPerPod = &o.devicesPerPod
 	}
-	options, err := launch.OptionsOf(annotations)
+	options, err := launch.OptionsOf(&asked)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +163,7 @@ func (o *exportOptions) bundle(read *planning.Manifests, name string) (*launch.B
 	if err != nil {
 		return nil, fmt.Errorf("mesh %s: %w", name, err)
 	}
-	return job.Write(cmp.Or(o.launcher, annotations[launch.AnnotationLauncher]))
+	return job.Write(cmp.Or(o.launcher, options.Launcher))
 }
 
 // writeOne writes the environment of the pod or the rank that is asked for.
@@ -231,17 +233,15 @@ func meshAndPlan(m *planning.Manifests, namespace, name string) (*v1alpha1.Devic
 	return nil, nil, fmt.Errorf("no ShardingPlan %s in the files, of which DeviceMesh %s was made: add it", mesh.Spec.Plan, name)
 }
 
-// annotationsOf returns the annotations of a mesh's placement; none where the placement is not in the files.
-func annotationsOf(m *planning.Manifests, mesh *v1alpha1.DeviceMesh) map[string]string {
-	annotations := map[string]string{}
+// launchOf returns what a mesh's placement says of its pods; nothing where the placement is not in the files.
+func launchOf(m *planning.Manifests, mesh *v1alpha1.DeviceMesh) v1alpha1.Launch {
 	for i := range m.Placements {
 		p := &m.Placements[i]
-		if p.Name != mesh.Spec.Placement.Name || planning.NamespaceOf(p) != planning.NamespaceOf(mesh) {
-			continue
+		if p.Name == mesh.Spec.Placement.Name && planning.NamespaceOf(p) == planning.NamespaceOf(mesh) && p.Spec.Launch != nil {
+			return *p.Spec.Launch
 		}
-		maps.Copy(annotations, p.Annotations)
 	}
-	return annotations
+	return v1alpha1.Launch{}
 }
 
 // npusOf are the Ascend devices of all nodes.

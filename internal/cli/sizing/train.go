@@ -40,6 +40,7 @@ TFLOPS count operations that are computed again for checkpointed activations; th
 		},
 	}
 	options.addModel(command, engine.DefaultTraining)
+	command.Flags().Lookup("weights").Usage = "precision that the weights are stored in (default: BF16; 4 bits for QLoRA)"
 	options.addDegrees(command)
 	options.addJob(command)
 	term.AddOutput(command, &output, term.AnswerFormats...)

@@ -253,7 +253,7 @@ func TestNetworkFails(t *testing.T) {
 	h.PCI(function)
 	h.RDMA(function.Folder(), "mlx5_0", "1: CA", compose.NDR())
 	seen := h.Replay(t)
-	seen.Files = broken{seen.Files, "/sys/class/infiniband/mlx5_0/ports/1/state", errors.New("input/output error")}
+	seen.Files = compose.Broken{Files: seen.Files, Name: "/sys/class/infiniband/mlx5_0/ports/1/state", Err: errors.New("input/output error")}
 	nics, outcome := ports(t, seen)
 	if len(nics) != 1 || nics[0].Up || outcome.State != v1alpha1.BackendDegraded || !strings.Contains(outcome.Message, "state") {
 		t.Errorf("%+v, %+v", nics, outcome)
@@ -313,18 +313,4 @@ func TestNetworkVirtualInterfacesAreCheap(t *testing.T) {
 	if diff := cmp.Diff(none, many, cmpopts.EquateEmpty(), cmpopts.IgnoreMapEntries(func(_ string, n int) bool { return n == 0 })); diff != "" {
 		t.Errorf("what 500 virtual interfaces cost besides a link each:\n%s", diff)
 	}
-}
-
-// broken is Files of which one cannot be read.
-type broken struct {
-	host.Files
-	name string
-	err  error
-}
-
-func (b broken) ReadFile(name string) ([]byte, error) {
-	if name == b.name {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: b.err}
-	}
-	return b.Files.ReadFile(name)
 }

@@ -22,7 +22,7 @@ func wsl() *compose.Host {
 func TestNVIDIAUnderWSL(t *testing.T) {
 	h := wsl()
 	h.Command(strings.Replace(smiReport(smiGPU("00000000:01:00.0", "")), "<minor_number>0", "<minor_number>N/A", 1), "nvidia-smi", "-q", "-x")
-	d := onlyDevice(t, detectGPUs(t, h.Replay(t)))
+	d := compose.OnlyDevice(t, detectGPUs(t, h.Replay(t)))
 	if d.ID != "nvidia-"+v1alpha1.DeviceID(d.UUID) || d.PCI != nil || d.Health.State != v1alpha1.Healthy || len(d.Paths) != 1 || d.Paths[0] != "/dev/dxg" {
 		t.Errorf("%+v", d)
 	}

@@ -28,7 +28,7 @@ func TestNVIDIABandwidthIsTheProducts(t *testing.T) {
 	} {
 		h := compose.New("bandwidth")
 		h.PCI(compose.GPUAt("0000:17:00.0", ids))
-		if d := onlyDevice(t, withoutTools(t, h, nvidia.GPU())); bandwidth(d) != want {
+		if d := compose.OnlyDevice(t, withoutTools(t, h, nvidia.GPU())); bandwidth(d) != want {
 			t.Errorf("%s %q has %d MB/s, want %d", ids, d.Product, bandwidth(d), want)
 		}
 	}
@@ -42,7 +42,7 @@ func TestNewComputeCapabilitiesAreKnown(t *testing.T) {
 	} {
 		h := compose.New("capability")
 		h.PCI(compose.GPUAt("0000:17:00.0", ids))
-		if d := onlyDevice(t, withoutTools(t, h, nvidia.GPU())); d.ComputeCapability != want {
+		if d := compose.OnlyDevice(t, withoutTools(t, h, nvidia.GPU())); d.ComputeCapability != want {
 			t.Errorf("%s has capability %q, want %q", ids, d.ComputeCapability, want)
 		}
 	}
@@ -57,7 +57,7 @@ func TestGraceHopperHasItsOwnMemoryOnly(t *testing.T) {
 	for name, status := range map[string]v1alpha1.AcceleratorInventoryStatus{
 		"by the tool": detectGPUs(t, h.Replay(t)), "by the kernel": withoutTools(t, h, nvidia.GPU()),
 	} {
-		if d := onlyDevice(t, status); d.Memory.TotalMiB < 96<<10-500 || d.Memory.TotalMiB > 96<<10 {
+		if d := compose.OnlyDevice(t, status); d.Memory.TotalMiB < 96<<10-500 || d.Memory.TotalMiB > 96<<10 {
 			t.Errorf("%s: got %+v", name, d.Memory)
 		}
 	}
@@ -127,15 +127,6 @@ func TestUnequalNVLinksAreNoDomain(t *testing.T) {
 func withoutTools(t *testing.T, h *compose.Host, backends ...backend.Backend) v1alpha1.AcceleratorInventoryStatus {
 	t.Helper()
 	return detect.Detect(t.Context(), &host.Host{Files: h.Replay(t).Files}, detect.Options{Backends: backends}).Status
-}
-
-// onlyDevice is the one device of a status.
-func onlyDevice(t *testing.T, status v1alpha1.AcceleratorInventoryStatus) v1alpha1.Device {
-	t.Helper()
-	if len(status.Devices) != 1 {
-		t.Fatalf("%d devices, want 1: %+v", len(status.Devices), status.Devices)
-	}
-	return status.Devices[0]
 }
 
 func bandwidth(d v1alpha1.Device) int64 {

@@ -106,8 +106,6 @@ func TestPCIChecksThatHang(t *testing.T) {
 
 func FuzzAERTotal(f *testing.F) {
 	f.Add("Undefined 0\nDLP 0\nTOTAL_ERR_FATAL 3\n")
-	f.Add("ue: 2\nce: 7\n")
-	f.Add("0x00000001 : 0x00001000 : P\n")
 	f.Add("TOTAL_ERR_NONFATAL -9223372036854775808")
 	f.Fuzz(func(t *testing.T, text string) {
 		if total, _ := parseAERTotal(text); total < 0 {

@@ -142,20 +142,6 @@ func TestPCIWithoutSysfs(t *testing.T) {
 	}
 }
 
-// broken is Files of which one cannot be read.
-type broken struct {
-	host.Files
-	name string
-	err  error
-}
-
-func (b broken) ReadFile(name string) ([]byte, error) {
-	if name == b.name {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: b.err}
-	}
-	return b.Files.ReadFile(name)
-}
-
 func TestPCIOneFunctionHidesNoOther(t *testing.T) {
 	for name, test := range map[string]struct {
 		err   error
@@ -166,7 +152,7 @@ func TestPCIOneFunctionHidesNoOther(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := compose.Recorded(t, "nvidia-l40s-4.tar.gz")
-			h.Files = broken{h.Files, "/sys/devices/pci0000:40/0000:40:01.1/0000:41:00.0/vendor", test.err}
+			h.Files = compose.Broken{Files: h.Files, Name: "/sys/devices/pci0000:40/0000:40:01.1/0000:41:00.0/vendor", Err: test.err}
 			status := detect.Detect(t.Context(), h, detect.Options{Backends: []backend.Backend{nvidia.GPU()}}).Status
 			if len(status.Devices) != 3 || status.Backends[0].State != test.state {
 				t.Errorf("%d devices, %+v", len(status.Devices), status.Backends)

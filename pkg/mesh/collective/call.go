@@ -62,13 +62,17 @@ func (k *call) frame(step, segment, length int) header {
 	return h
 }
 
-// sendSegment sends one frame to a member.
+// sendSegment sends one frame to a member. It often runs in a new goroutine (see both), and deeper calls between here and the
+// system call make that goroutine's stack grow, which costs a small all-reduce a tenth of its time.
 func (k *call) sendSegment(to, step, segment int, payload []byte) error {
-	g := k.group
-	return k.over(&g.peers[to].out, to, streamKey{g.id, k.lane, g.c.rank, g.ranks[to]}, &k.sending, func(s stream) error {
+	k.sending.Store(int32(to))
+	defer k.sending.Store(-1)
+	s, err := k.stream(&k.group.peers[to].out, k.group.rank, to)
+	if err == nil {
 		k.out = k.frame(step, segment, len(payload))
-		return s.send(&k.out, payload)
-	})
+		err = s.send(&k.out, payload)
+	}
+	return k.blame(to, err)
 }
 
 // receiveSegment receives one frame from a member into a buffer.
@@ -88,25 +92,31 @@ func (k *call) consumeSegment(from, step, segment, length int, use func(offset i
 }
 
 func (k *call) await(from int, receive func(stream) error) error {
-	g := k.group
-	return k.over(&g.peers[from].in, from, streamKey{g.id, k.lane, g.ranks[from], g.c.rank}, &k.receiving, receive)
+	k.receiving.Store(int32(from))
+	defer k.receiving.Store(-1)
+	s, err := k.stream(&k.group.peers[from].in, from, k.group.rank)
+	if err == nil {
+		err = receive(s)
+	}
+	return k.blame(from, err)
 }
 
-// over does something over a stream from or to a member, which is opened when it is first used.
-func (k *call) over(streams *[lanes]stream, member int, key streamKey, waiting *atomic.Int32, do func(stream) error) error {
-	waiting.Store(int32(member))
-	defer waiting.Store(-1)
+// stream returns the stream from one member to another, one of which is this rank. It is opened when it is first used.
+func (k *call) stream(streams *[lanes]stream, from, to int) (stream, error) {
 	var err error
 	if streams[k.lane] == nil {
-		streams[k.lane], err = k.group.c.transport.open(k.ctx, key)
+		g := k.group
+		streams[k.lane], err = g.c.transport.open(k.ctx, streamKey{g.id, k.lane, g.ranks[from], g.ranks[to]})
 	}
+	return streams[k.lane], err
+}
+
+// blame returns what a failure at a member means for the call; nil where there is none.
+func (k *call) blame(member int, err error) error {
 	if err == nil {
-		err = do(streams[k.lane])
+		return nil
 	}
-	if err != nil {
-		return k.group.c.blame(k.group.ranks[member], err)
-	}
-	return nil
+	return k.group.c.blame(k.group.ranks[member], err)
 }
 
 // send sends a buffer to a member, in one frame at least.

@@ -14,7 +14,7 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// maxIndex bounds the bytes of an index as those of a header are bounded, since it names the same tensors.
+// maxIndex bounds the bytes of an index. It names the tensors that a header names, and gets the bound of a header.
 const maxIndex = maxSafetensorsHeader
 
 // index is a model.safetensors.index.json: which file holds which tensor.

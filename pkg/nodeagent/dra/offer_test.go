@@ -65,7 +65,7 @@ func TestOffer(t *testing.T) {
 // A device of a plan is offered to the claims alone that tolerate its slot.
 func TestDeviceOfASlotIsTainted(t *testing.T) {
 	wanted := wantedOf(statusOf(gpu(1), gpu(2)))
-	wanted.Spec.Slots = []v1alpha1.Slot{{Device: gpuID(2), Resource: "rankwright.dev/slot-7f3a9c21-0"}}
+	wanted.Status.Slots = []v1alpha1.Slot{{Device: gpuID(2), Resource: "rankwright.dev/slot-7f3a9c21-0"}}
 	got := offerOf(wanted, testNode).devices
 	want := [][]resourceapi.Taint{nil, {{Key: "rankwright.dev/slot-7f3a9c21-0", Effect: "NoSchedule"}}}
 	if diff := cmp.Diff(want, [][]resourceapi.Taint{got[0].Taints, got[1].Taints}); diff != "" {

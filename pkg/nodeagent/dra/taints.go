@@ -19,8 +19,8 @@ var taintKeys = map[serving.Cause]string{
 	serving.Held:      v1alpha1.Prefix + "held",
 }
 
-// taintOf says by a taint what keeps new pods from a device. An unhealthy device alone may have its pods evicted: a cordon
-// leaves them alone, and what is not observed is no reason to end them.
+// taintOf says by a taint what keeps new pods from a device. An unhealthy device alone may have its pods evicted, once its ranks have left:
+// a cordon leaves them alone, and what is not observed is no reason to end them.
 func taintOf(o serving.Obstacle, w serving.Wanted, d *v1alpha1.Device) resourceapi.Taint {
 	t := resourceapi.Taint{Key: taintKeys[o.Cause], Effect: string(serving.NoSchedule)}
 	if o.Cause == serving.Unhealthy || o.Cause == serving.Unknown {
@@ -29,10 +29,21 @@ func taintOf(o serving.Obstacle, w serving.Wanted, d *v1alpha1.Device) resourcea
 			t.Value = d.Health.Reason
 		}
 	}
-	if effect := w.Config.Vendors[d.Vendor].UnhealthyTaint; o.Cause == serving.Unhealthy && effect != "" {
+	if effect := w.Config.Vendors[d.Vendor].UnhealthyTaint; o.Cause == serving.Unhealthy && effect != "" && ranksLeft(w.Status, d.ID) {
 		t.Effect = string(effect)
 	}
 	return t
+}
+
+// vacated are the states in which the operator, which knows of all ranks, says that none is on a device.
+var vacated = []v1alpha1.RepairState{v1alpha1.RepairVacated, v1alpha1.Repairing, v1alpha1.RepairFailed}
+
+// ranksLeft says whether the operator has said that no rank is on a device, and no slot keeps it for one. Ranks move by a new plan, one copy at
+// a time, and a taint that evicts pods would be faster.
+func ranksLeft(s *v1alpha1.AcceleratorInventoryStatus, id v1alpha1.DeviceID) bool {
+	repair := s.Repair(id)
+	return repair != nil && slices.Contains(vacated, repair.State) &&
+		!slices.ContainsFunc(s.Slots, func(slot v1alpha1.Slot) bool { return slot.Device == id })
 }
 
 // taintsOf returns a device's taints: one for each obstacle, and one that keeps it for the claim of its slot's pod.
@@ -41,7 +52,7 @@ func taintsOf(w serving.Wanted, d *v1alpha1.Device) []resourceapi.Taint {
 	for _, o := range w.Obstacles(d) {
 		taints = append(taints, taintOf(o, w, d))
 	}
-	for _, slot := range w.Spec.Slots {
+	for _, slot := range w.Status.Slots {
 		if slot.Device == d.ID {
 			taints = append(taints, resourceapi.Taint{Key: slot.Resource, Effect: string(serving.NoSchedule)})
 		}

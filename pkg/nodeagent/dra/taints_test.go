@@ -23,7 +23,15 @@ func TestTaintsSayWhatIsWrong(t *testing.T) {
 	}
 	evicting := serving.Config{Vendors: map[string]serving.VendorConfig{"amd": {Serve: true, Through: serving.DRA, UnhealthyTaint: serving.NoExecute}}}
 	slots := wantedOf(statusOf(gpu(1)))
-	slots.Spec.Slots = []v1alpha1.Slot{{Device: gpuID(1), Resource: "rankwright.dev/slot-7f3a9c21-0"}}
+	slots.Status.Slots = []v1alpha1.Slot{{Device: gpuID(1), Resource: "rankwright.dev/slot-7f3a9c21-0"}}
+	keptIll := wantedOf(statusOf(gpu(1, ill)))
+	keptIll.Status.Slots = slots.Status.Slots
+	keptIll.Status.Repairs = []v1alpha1.Repair{{Device: gpuID(1), State: v1alpha1.RepairVacated}}
+	inRepair := func(state v1alpha1.RepairState) serving.Wanted {
+		w := wantedOf(statusOf(gpu(1, ill)))
+		w.Status.Repairs = []v1alpha1.Repair{{Device: gpuID(1), State: state}}
+		return w
+	}
 	const no, evict = "NoSchedule", "NoExecute"
 	taint := func(key, value, effect string, added *metav1.Time) resourceapi.Taint {
 		return resourceapi.Taint{Key: key, Value: value, Effect: effect, TimeAdded: added}
@@ -36,13 +44,26 @@ func TestTaintsSayWhatIsWrong(t *testing.T) {
 	}{
 		{"well", wantedOf(statusOf(gpu(1))), throughDRA, nil},
 		{"ill", wantedOf(statusOf(gpu(1, ill))), throughDRA, []resourceapi.Taint{taint("rankwright.dev/unhealthy", "ECC", no, &since)}},
-		{"ill, where pods are evicted", wantedOf(statusOf(gpu(1, ill))), evicting, []resourceapi.Taint{taint("rankwright.dev/unhealthy", "ECC", evict, &since)}},
+		{"ill, before the operator has said anything", wantedOf(statusOf(gpu(1, ill))), evicting, []resourceapi.Taint{taint("rankwright.dev/unhealthy", "ECC", no, &since)}},
 		{"not seen, where pods are evicted", wantedOf(statusOf(gpu(1, unseen))), evicting, []resourceapi.Taint{taint("rankwright.dev/unknown", "NoAnswer", no, &since)}},
 		{
-			"cordoned and ill, where pods are evicted", wantedOf(statusOf(gpu(1, ill)), gpuID(1)), evicting,
-			[]resourceapi.Taint{taint("rankwright.dev/cordoned", "", no, nil), taint("rankwright.dev/unhealthy", "ECC", evict, &since)},
+			"cordoned by an administrator and ill", wantedOf(statusOf(gpu(1, ill)), gpuID(1)), evicting,
+			[]resourceapi.Taint{taint("rankwright.dev/cordoned", "", no, nil), taint("rankwright.dev/unhealthy", "ECC", no, &since)},
 		},
 		{"held", wantedOf(heldBy("old", "amd.com/gpu", statusOf(gpu(1)))), throughDRA, []resourceapi.Taint{taint("rankwright.dev/held", "", no, nil)}},
+		{
+			"in repair without ranks, and in a slot", keptIll, evicting,
+			[]resourceapi.Taint{taint("rankwright.dev/cordoned", "", no, nil), taint("rankwright.dev/unhealthy", "ECC", no, &since), taint("rankwright.dev/slot-7f3a9c21-0", "", no, nil)},
+		},
+		{
+			"in repair with ranks", inRepair(v1alpha1.RepairCordoned), evicting,
+			[]resourceapi.Taint{taint("rankwright.dev/cordoned", "", no, nil), taint("rankwright.dev/unhealthy", "ECC", no, &since)},
+		},
+		{
+			"in repair without ranks", inRepair(v1alpha1.RepairVacated), evicting,
+			[]resourceapi.Taint{taint("rankwright.dev/cordoned", "", no, nil), taint("rankwright.dev/unhealthy", "ECC", evict, &since)},
+		},
+		{"back from repair", inRepair(v1alpha1.RepairReturned), evicting, []resourceapi.Taint{taint("rankwright.dev/unhealthy", "ECC", no, &since)}},
 		{"in a slot", slots, throughDRA, []resourceapi.Taint{taint("rankwright.dev/slot-7f3a9c21-0", "", no, nil)}},
 	}
 	for _, tc := range tests {

@@ -205,9 +205,9 @@ func kindNamed(backend string) Kind {
 // device's CDI name, and devices of one class are answered for together.
 func Class(d *v1alpha1.Device) string { return d.Vendor + "-" + Noun(d) }
 
-// Noun is the word for a device in the names of classes and resources: gpu, gaudi, npu. It is that of the vendor's own device
-// plugin where there is one (google.com/tpu, aws.amazon.com/neuron, habana.ai/gaudi, qualcomm.com/qaic), and empty for a device
-// without a family.
+// Noun is the word for a device in the names of classes and resources: gpu, gaudi, npu. Where the vendor has a device plugin
+// of its own, the word is taken from that plugin's resource (google.com/tpu, aws.amazon.com/neuron, habana.ai/gaudi,
+// qualcomm.com/qaic). It is empty for a device without a family.
 func Noun(d *v1alpha1.Device) string { return kindOf(d).Noun }
 
 // sharedNodes returns the kind's shared nodes that the host has.

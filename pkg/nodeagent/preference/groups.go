@@ -1,7 +1,7 @@
 package preference
 
 import (
-	"fmt"
+	"encoding/binary"
 	"slices"
 )
 
@@ -17,8 +17,13 @@ const (
 // findGroups returns the groups of every distance, each once, and whether these are all.
 func (t *Topology) findGroups() ([]set, bool) {
 	n := len(t.ids)
+	var distances []int32
+	for i := range n {
+		distances = append(distances, t.distances[i*n:i*n+i]...)
+	}
+	slices.Sort(distances)
 	f := groupFinder{known: map[string]bool{}}
-	for _, distance := range slices.Compact(slices.Sorted(slices.Values(t.distances))) {
+	for _, distance := range slices.Compact(distances) {
 		f.near = make([]set, n)
 		all := newSet(n)
 		for i := range n {
@@ -85,8 +90,9 @@ func (f *groupFinder) note(group set) {
 	if group.count() < 2 {
 		return
 	}
-	if key := fmt.Sprint(group); !f.known[key] {
-		f.known[key] = true
+	key, _ := binary.Append(nil, binary.LittleEndian, []uint64(group)) // fails for types without a size alone
+	if !f.known[string(key)] {
+		f.known[string(key)] = true
 		f.groups = append(f.groups, group)
 	}
 }

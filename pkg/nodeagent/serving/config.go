@@ -226,7 +226,7 @@ func checkResource(name string) error {
 		return fmt.Errorf("%q has no domain: %s", name, remedy)
 	case strings.Contains(name, "kubernetes.io/"), strings.HasPrefix(name, "requests."):
 		return fmt.Errorf("%q is in a domain of Kubernetes itself: %s", name, remedy)
-	case strings.HasPrefix(name, slotPrefix):
+	case strings.HasPrefix(name, v1alpha1.SlotPrefix):
 		return fmt.Errorf("%q is how slots are named: %s", name, remedy)
 	}
 	if problems := validation.IsQualifiedName("requests." + name); len(problems) > 0 {

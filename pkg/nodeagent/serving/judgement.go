@@ -46,6 +46,8 @@ func (w Wanted) Obstacles(d *v1alpha1.Device) []Obstacle {
 	var all []Obstacle
 	if slices.Contains(w.Spec.CordonedDevices, d.ID) {
 		all = append(all, Obstacle{Cordoned, "is cordoned (spec.cordonedDevices of the inventory)"})
+	} else if w.Status.Cordoned(&w.Spec, d.ID) {
+		all = append(all, Obstacle{Cordoned, "is cordoned for a repair (status.repairs of the inventory)"})
 	}
 	if !d.Usable() {
 		cause := Unhealthy

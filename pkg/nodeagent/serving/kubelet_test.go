@@ -427,7 +427,7 @@ func TestNothingMovesWithoutTheKubeletsAnswer(t *testing.T) {
 	plugin.Update(nil, statusOf(gpu(0), gpu(1), gpu(2)), v1alpha1.AcceleratorInventorySpec{})
 	r.await("three", r.has("nvidia-0", "nvidia-1", "nvidia-2"))
 	now := statusOf(gpu(0), gpu(2))
-	services := plugin.Update(nil, now, slotFor(2))
+	services := plugin.Update(nil, slotFor(2, now), v1alpha1.AcceleratorInventorySpec{})
 	r.await("two unhealthy", r.has("nvidia-0", "nvidia-1!", "nvidia-2!"))
 	if service := services["nvidia-2"]; service.Resource != nvidiaGPU {
 		t.Errorf("the device is said to be served by %+v, want %s, where it still is", service, nvidiaGPU)

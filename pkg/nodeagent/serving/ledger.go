@@ -39,7 +39,7 @@ func (l *ledger) adopt(published *v1alpha1.AcceleratorInventoryStatus, config Co
 			continue
 		}
 		shares := config.Vendors[d.Vendor].shares()
-		if strings.HasPrefix(d.Service.Resource, slotPrefix) {
+		if strings.HasPrefix(d.Service.Resource, v1alpha1.SlotPrefix) {
 			shares = 1
 		}
 		for _, id := range offerIDs(d.ID, shares) {

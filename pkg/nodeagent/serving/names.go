@@ -11,9 +11,6 @@ import (
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
 
-// slotPrefix begins the resource of every slot (see v1alpha1.Slot).
-const slotPrefix = v1alpha1.Prefix + "slot-"
-
 // resourceOf is the extended resource that a device is offered under when it is not in a slot: rankwright.dev/VENDOR-KIND,
 // or what the configuration calls the kind. Partitions have their profile in the name.
 func resourceOf(d *v1alpha1.Device, config VendorConfig) (string, error) {

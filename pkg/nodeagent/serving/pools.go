@@ -121,7 +121,7 @@ func (s *sorting) home(d *v1alpha1.Device, config VendorConfig) (resource string
 	if reason := s.Taken(d); reason != "" {
 		return "", 0, errors.New(reason)
 	}
-	for _, slot := range s.Spec.Slots {
+	for _, slot := range s.Status.Slots {
 		if slot.Device == d.ID {
 			return slot.Resource, 1, s.ours(slot.Resource)
 		}

@@ -51,8 +51,10 @@ func allocated(status *v1alpha1.AcceleratorInventoryStatus, resource string, num
 // slot is the slot of the tests.
 const slot = "rankwright.dev/slot-a"
 
-func slotFor(number int) v1alpha1.AcceleratorInventorySpec {
-	return v1alpha1.AcceleratorInventorySpec{Slots: []v1alpha1.Slot{{Device: gpu(number).ID, Resource: slot}}}
+// slotFor has the slot be that of a device.
+func slotFor(number int, status *v1alpha1.AcceleratorInventoryStatus) *v1alpha1.AcceleratorInventoryStatus {
+	status.Slots = []v1alpha1.Slot{{Device: gpu(number).ID, Resource: slot}}
+	return status
 }
 
 // told prints pools as `resource: id id!`, where ! is what new pods do not get.
@@ -128,11 +130,11 @@ func TestPools(t *testing.T) {
 		},
 		{
 			"a slot for a free device",
-			Wanted{Config: testConfig, Status: statusOf(gpu(0), gpu(1)), Spec: slotFor(1)},
+			Wanted{Config: testConfig, Status: slotFor(1, statusOf(gpu(0), gpu(1)))},
 			"nvidia.com/gpu: nvidia-0; " + slot + ": nvidia-1", 0,
 		},
 		{"a slot for a device that is still in its pool", Wanted{
-			Config: testConfig, Status: statusOf(gpu(0), gpu(1)), Spec: slotFor(1),
+			Config: testConfig, Status: slotFor(1, statusOf(gpu(0), gpu(1))),
 			Busy: busy(Offer{"nvidia.com/gpu", "nvidia-1"}),
 		}, "nvidia.com/gpu: nvidia-0 nvidia-1!", 0},
 		{
@@ -142,11 +144,11 @@ func TestPools(t *testing.T) {
 		},
 		{
 			"one slot after another",
-			Wanted{Config: testConfig, Status: statusOf(gpu(1)), Spec: slotFor(1), Busy: busy(Offer{slot + "b", "nvidia-1"})},
+			Wanted{Config: testConfig, Status: slotFor(1, statusOf(gpu(1))), Busy: busy(Offer{slot + "b", "nvidia-1"})},
 			slot + "b: nvidia-1!", 0,
 		},
-		{"a slot of a shared device has it whole", Wanted{Config: shared, Status: statusOf(gpu(1)), Spec: slotFor(1)}, slot + ": nvidia-1", 0},
-		{"a slot of no device", Wanted{Config: testConfig, Status: statusOf(gpu(0)), Spec: slotFor(7)}, "nvidia.com/gpu: nvidia-0", 0},
+		{"a slot of a shared device has it whole", Wanted{Config: shared, Status: slotFor(1, statusOf(gpu(1)))}, slot + ": nvidia-1", 0},
+		{"a slot of no device", Wanted{Config: testConfig, Status: slotFor(7, statusOf(gpu(0)))}, "nvidia.com/gpu: nvidia-0", 0},
 		{
 			"those of another server",
 			Wanted{Config: testConfig, Status: statusOf(gpu(0, servedBy(v1alpha1.ServedByDRA, "gpu.nvidia.com")), gpu(1))},
@@ -188,7 +190,7 @@ func TestNoDeviceIsOfferedTwice(t *testing.T) {
 				w.Status.Devices = append(w.Status.Devices, gpu(number, health(rapid.SampledFrom([]v1alpha1.HealthState{v1alpha1.Healthy, v1alpha1.Unhealthy}).Draw(t, "health"), "")))
 			}
 			if at := rapid.IntRange(0, 2).Draw(t, "slot"); at > 0 {
-				w.Spec.Slots = append(w.Spec.Slots, v1alpha1.Slot{Device: id, Resource: resources[at]})
+				w.Status.Slots = append(w.Status.Slots, v1alpha1.Slot{Device: id, Resource: resources[at]})
 			}
 			for _, resource := range resources {
 				if rapid.Bool().Draw(t, "busy") {

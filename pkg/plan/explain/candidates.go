@@ -22,6 +22,8 @@ type Goal struct {
 	More    bool
 	// Input and Output are the tokens of a request; Sequences is how many requests run at once in a copy.
 	Input, Output, Sequences int64
+	// MaxModelLen is the tokens of the longest sequence; 0 in training.
+	MaxModelLen int64
 	// MaxTTFTMillis and MaxTPOTMillis are limits; 0 where there is none.
 	MaxTTFTMillis, MaxTPOTMillis int64
 }
@@ -56,7 +58,7 @@ func goal(t *shape.Problem) Goal {
 	if in == nil {
 		return Goal{Measure: "s a step"}
 	}
-	g := Goal{Objective: t.Objective(), Input: t.Input(), Output: t.Output(), Sequences: int64(max(1, in.MaxSequences))}
+	g := Goal{Objective: t.Objective(), Input: t.Input(), Output: t.Output(), Sequences: int64(max(1, in.MaxSequences)), MaxModelLen: int64(in.MaxModelLen)}
 	if in.MaxTTFTMillis != nil {
 		g.MaxTTFTMillis = int64(*in.MaxTTFTMillis)
 	}
@@ -78,7 +80,7 @@ func goal(t *shape.Problem) Goal {
 func (e *explainer) consider(found *Explanation) {
 	a, pools := e.Tier, e.pools
 	if len(e.spec.OtherShapes) > 0 { // copies that differ are ranked one by one, on devices of one vendor
-		a = e.Problem.With(e.Problem.InCopies(1)).Tier(e.Setting)
+		a = e.Problem.Alone().Tier(e.Setting)
 		vendor := e.Problem.Cluster.Class(e.Problem.Cluster.Device(e.copies[0][0][0][0]).Class).Vendor
 		pools = slices.DeleteFunc(slices.Clone(pools), func(p *shape.Pool) bool { return p.Vendor != vendor })
 	}

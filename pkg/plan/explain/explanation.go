@@ -16,9 +16,10 @@ type Explanation struct {
 	// Devices are the free devices that could be taken, Refused the counts of those that could not.
 	Devices []DeviceKind
 	Refused []RefusedCount
-	// Rungs are the precisions in the order in which they are tried.
-	Rungs []Rung
-	Goal  Goal
+	// Settings are what came of the settings of the request, in the order in which they are tried. Lean batches of formats
+	// that were not needed are left out.
+	Settings []SettingOutcome
+	Goal     Goal
 	// Considered are the best shapes that fit in the chosen precision, in the order in which they were tried, followed by
 	// some that miss a limit; Shapes is how many there were in all.
 	Considered []Considered
@@ -59,6 +60,12 @@ func Explain(cluster *fleet.Cluster, request shape.Request, spec *v1alpha1.Shard
 	if err != nil {
 		return nil, err
 	}
+	asked := t
+	if t.Open {
+		if t = t.With(t.InCopies(int(spec.Copies()))); t == nil {
+			return nil, errOtherCopies
+		}
+	}
 	at := slices.IndexFunc(t.Ladder, func(s shape.Format) bool { return s.Weights == spec.Quantization && s.Cache == spec.KVCacheType })
 	if at < 0 {
 		return nil, fmt.Errorf("quantization %s with a KV cache in %s is not what the request asks for: give the plan that was made for it", spec.Quantization, spec.KVCacheType)
@@ -68,9 +75,10 @@ func Explain(cluster *fleet.Cluster, request shape.Request, spec *v1alpha1.Shard
 		return nil, err
 	}
 	e.pools = e.Levels[e.level()]
-	found := &Explanation{Rungs: e.rungs(at), Goal: goal(t)}
+	found := &Explanation{Settings: e.settings(at), Goal: goal(t)}
 	found.Devices, found.Refused = e.census()
 	e.consider(found)
+	found.Choice = append(numberTexts(asked, spec), found.Choice...)
 	for _, planned := range spec.Shapes() {
 		part, err := e.part(&planned)
 		if err != nil {
@@ -81,10 +89,12 @@ func Explain(cluster *fleet.Cluster, request shape.Request, spec *v1alpha1.Shard
 	return found, nil
 }
 
-// find sets the tier, in a step of the ladder, whose memory arithmetic gives the plan's bytes.
+var errOtherCopies = errors.New("the plan has other copies than its request: give the plan that was made for it")
+
+// find sets the tier, among those of a format, whose memory arithmetic gives the plan's bytes.
 func (e *explainer) find(t *shape.Problem, at int) error {
 	s := &e.spec.Strategy
-	divided := s.DecodeContext > 1 || t.Asked.Context == 0 && s.Context > 1
+	divided := t.Workload.Training != nil && t.Asked.Context == 0 && s.Context > 1
 	for _, how := range t.Variants() {
 		if how.Divided != divided {
 			continue
@@ -103,7 +113,7 @@ func (e *explainer) find(t *shape.Problem, at int) error {
 // check returns an error where the devices or stages of the plan do not match the cluster and the request.
 func (e *explainer) check() error {
 	if len(e.copies) == 0 || int(e.spec.Copies()) != len(e.copies) {
-		return errors.New("the plan has other copies than its request: give the plan that was made for it")
+		return errOtherCopies
 	}
 	for i, instances := range e.copies {
 		planned, ok := e.spec.ShapeOf(int32(i))

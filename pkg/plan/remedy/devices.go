@@ -164,7 +164,7 @@ func sameNode(t *shape.Problem, m fleet.IslandRef, limit int) *extension {
 // devices alone gives, which is seldom wrong.
 func newNodes(t *shape.Problem, m fleet.IslandRef, limit int) *extension {
 	on := func(n int) *fleet.Cluster { return Extend(t, m, n, false) }
-	fits := func(n int) bool { return fitsOn(t, on(n)) }
+	fits := func(n int) bool { return !t.Stopped() && fitsOn(t, on(n)) }
 	guess := min(guess(t, m), limit)
 	if guess < 1 {
 		return nil
@@ -199,6 +199,9 @@ func fitsOn(t *shape.Problem, c *fleet.Cluster) bool {
 // guess returns the number of devices with which pipelines of equal stages hold all copies, on new nodes and the free
 // devices of the class; 0 where no number does.
 func guess(t *shape.Problem, m fleet.IslandRef) int {
+	if t.Open {
+		return 1
+	}
 	is, size := t.Cluster.Island(m), int(t.Cluster.Nodes()[m.Node].Widest)
 	l := t.Imagined(is.Class, &is.Wires, size, maxMoreDevices)
 	best := 0

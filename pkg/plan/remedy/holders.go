@@ -29,7 +29,7 @@ type target struct {
 
 // findHolders finds the placements whose devices could make room for the problem, and what the problem lacks.
 func findHolders(t *shape.Problem) *holders {
-	n := &holders{problem: t, free: map[fleet.IslandRef]int{}}
+	n := &holders{problem: t.Spread(), free: map[fleet.IslandRef]int{}}
 	c := t.Cluster
 	if c.RefusedCounts()[fleet.RefusedTaken] == 0 {
 		return n

@@ -30,7 +30,7 @@ type latency struct{ ttft, tpot int32 }
 
 // laterLimits returns the least value of each limit that can be kept with the other limit unchanged; where neither alone
 // is enough, both limits raised by the smallest common factor.
-func laterLimits(t *shape.Problem, ways []search.Family) []Remedy {
+func laterLimits(t *shape.Problem, families []search.Family) []Remedy {
 	if !t.Limited() {
 		return nil
 	}
@@ -38,17 +38,17 @@ func laterLimits(t *shape.Problem, ways []search.Family) []Remedy {
 	var remedies []Remedy
 	for _, f := range limitFields {
 		if now := *f.field(t.Workload.Inference); now != nil {
-			remedies = append(remedies, laterLimit(t, ways, f, *now, times)...)
+			remedies = append(remedies, laterLimit(t, families, f, *now, times)...)
 		}
 	}
 	if len(remedies) == 0 {
-		return bothLimits(t, ways, times)
+		return bothLimits(t, families, times)
 	}
 	return remedies
 }
 
 // laterLimit returns the least value of one limit that can be kept with the other unchanged.
-func laterLimit(t *shape.Problem, ways []search.Family, f limitField, now int32, times []latency) []Remedy {
+func laterLimit(t *shape.Problem, families []search.Family, f limitField, now int32, times []latency) []Remedy {
 	var values []int32
 	for _, l := range times {
 		if v := f.value(l); v > now {
@@ -60,7 +60,7 @@ func laterLimit(t *shape.Problem, ways []search.Family, f limitField, now int32,
 	to := func(value int32) shape.Edit {
 		return func(s *v1alpha1.ModelPlacementSpec) { *f.field(s.Workload.Inference) = &value }
 	}
-	at := sort.Search(len(values), func(i int) bool { return heldWith(t, ways, to(values[i])) })
+	at := sort.Search(len(values), func(i int) bool { return heldWith(t, families, to(values[i])) })
 	if at == len(values) {
 		return nil
 	}
@@ -68,7 +68,7 @@ func laterLimit(t *shape.Problem, ways []search.Family, f limitField, now int32,
 }
 
 // bothLimits raises both limits by the same factor, and then lowers each as far as the request still fits.
-func bothLimits(t *shape.Problem, ways []search.Family, times []latency) []Remedy {
+func bothLimits(t *shape.Problem, families []search.Family, times []latency) []Remedy {
 	in := t.Workload.Inference
 	if in.MaxTTFTMillis == nil || in.MaxTPOTMillis == nil {
 		return nil
@@ -91,13 +91,13 @@ func bothLimits(t *shape.Problem, ways []search.Family, times []latency) []Remed
 			s.Workload.Inference.MaxTTFTMillis, s.Workload.Inference.MaxTPOTMillis = &l.ttft, &l.tpot
 		}
 	}
-	at := sort.Search(len(limits), func(i int) bool { return heldWith(t, ways, to(limits[i])) })
+	at := sort.Search(len(limits), func(i int) bool { return heldWith(t, families, to(limits[i])) })
 	if at == len(limits) {
 		return nil
 	}
 	best := limits[at]
 	for _, l := range times[:at+1] {
-		if l.ttft+l.tpot < best.ttft+best.tpot && heldWith(t, ways, to(latency{max(l.ttft, *in.MaxTTFTMillis), max(l.tpot, *in.MaxTPOTMillis)})) {
+		if l.ttft+l.tpot < best.ttft+best.tpot && heldWith(t, families, to(latency{max(l.ttft, *in.MaxTTFTMillis), max(l.tpot, *in.MaxTPOTMillis)})) {
 			best = latency{max(l.ttft, *in.MaxTTFTMillis), max(l.tpot, *in.MaxTPOTMillis)}
 		}
 	}
@@ -108,23 +108,28 @@ func bothLimits(t *shape.Problem, ways []search.Family, times []latency) []Remed
 	return oneRemedy(KindLimit, strings.Join(changes, " and "), to(best))
 }
 
-// heldWith says whether the changed request fits in one of the ways, which must come from a request for the same devices.
-func heldWith(t *shape.Problem, ways []search.Family, change shape.Edit) bool {
+// heldWith says whether the changed request fits in one of the families, which must come from a request for the same devices.
+func heldWith(t *shape.Problem, families []search.Family, change shape.Edit) bool {
 	other := t.With(change)
-	return other != nil && search.Holding(other, ways) >= 0
+	return other != nil && search.Holding(other, families) >= 0
 }
 
-// latencies returns the times of all candidates for one copy in every format, whatever the limits.
+// latencies returns the times of all candidates for one copy in every format, whatever the limits, in each number of copies that may do.
 func latencies(t *shape.Problem) []latency {
-	one := t.With(t.InCopies(1))
 	seen := map[latency]bool{}
 	var found []latency
-	for _, s := range one.Decisive() {
-		a := one.Tier(s)
-		for _, c := range a.Candidates(a.Levels[len(a.Levels)-1]) {
-			if l := (latency{upToMillis(c.Times.TTFT), upToMillis(c.Times.TPOT)}); c.Judged && !seen[l] {
-				seen[l] = true
-				found = append(found, l)
+	for p := range search.InNumbers(t.With(shape.WithoutLimits)) {
+		one := t.Alone()
+		if t.Open {
+			one = t.With(t.InCopies(p.Copies)).Alone()
+		}
+		for _, s := range one.Decisive() {
+			a := one.Tier(s)
+			for _, c := range a.Candidates(a.Levels[len(a.Levels)-1]) {
+				if l := (latency{upToMillis(c.Times.TTFT), upToMillis(c.Times.TPOT)}); c.Judged && !seen[l] {
+					seen[l] = true
+					found = append(found, l)
+				}
 			}
 		}
 	}

@@ -51,7 +51,7 @@ func needed(t *shape.Problem, set []*holder) []*holder {
 func best(t *shape.Problem, sets [][]*holder) *Remedy {
 	var first *Remedy
 	for _, set := range sets[:min(len(sets), maxTrials)] {
-		if !fitsOn(t, t.Cluster.Without(namesOf(set)...)) {
+		if t.Stopped() || !fitsOn(t, t.Cluster.Without(namesOf(set)...)) {
 			continue
 		}
 		if len(set) > 1 {
@@ -94,7 +94,7 @@ func moved(t *shape.Problem, set []*holder, elsewhere []bool) string {
 		if elsewhere[i] {
 			could = "it fits elsewhere in its shape"
 		}
-		parts = append(parts, fmt.Sprintf("%s (%s; %s)", h.name, devicesText(t.Cluster, h), could))
+		parts = append(parts, fmt.Sprintf("%s (%s; %s)", t.Named(h.name), devicesText(t.Cluster, h), could))
 	}
 	return "the devices of " + strings.Join(parts, " and ")
 }

@@ -26,7 +26,7 @@ const (
 	KindSequences = "Sequences"
 	// KindContext: shorter sequences. Longer ones are refused.
 	KindContext = "Context"
-	// KindCopies: fewer copies.
+	// KindCopies: fewer copies, or another number of copies that share a load.
 	KindCopies = "Copies"
 	// KindMove: other placements go or move.
 	KindMove = "Move"
@@ -48,30 +48,37 @@ type Remedy struct {
 // Find finds the smallest change of each kind that makes the request fit, each planned before it is told, in the order
 // of the kinds. Kinds that do not help alone are left out.
 func Find(t *shape.Problem) []Remedy {
-	ways := search.Families(t)
+	families := search.Families(t)
 	var found []Remedy
 	for _, find := range []func(*shape.Problem, []search.Family) []Remedy{
 		otherDegrees, widerTopology, checkpointing, smallerBatch, narrowerCache, narrowerWeights, laterLimits,
-		fewerSequences, shorterContext, fewerRanks, fewerCopies, moves, moreDevices,
+		fewerSequences, shorterContext, fewerRanks, otherCopies, moves, moreDevices,
 	} {
-		found = append(found, find(t, ways)...)
+		if t.Stopped() {
+			break
+		}
+		found = append(found, find(t, families)...)
 	}
 	return found[:min(len(found), MaxSuggestions)]
 }
 
-// MaxSuggestions is the API's bound of Shortfall.Suggestions, and maxChange of Suggestion.Change in bytes.
+// MaxSuggestions is the API's bound of Shortfall.Suggestions, and MaxChange of Suggestion.Change in bytes.
 const (
 	MaxSuggestions = 16
 	MaxChange      = 512
 )
 
-// Suggestions converts remedies into suggestions of the API.
-func Suggestions(remedies []Remedy) []v1alpha1.Suggestion {
+// Suggestions converts remedies for a placement of a spec into suggestions of the API.
+func Suggestions(spec *v1alpha1.ModelPlacementSpec, remedies []Remedy) ([]v1alpha1.Suggestion, error) {
 	var list []v1alpha1.Suggestion
 	for i := range remedies {
-		list = append(list, v1alpha1.Suggestion{Kind: remedies[i].Kind, Change: words.Shorten(remedies[i].Change, MaxChange)})
+		edits, err := editsOf(spec, remedies[i].Edit)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v1alpha1.Suggestion{Kind: remedies[i].Kind, Change: words.Shorten(remedies[i].Change, MaxChange), Edits: edits})
 	}
-	return list
+	return list, nil
 }
 
 // fitsWith says whether the changed request fits.

@@ -14,7 +14,7 @@ import (
 const ContextStep = 1024
 
 // shorterContext returns the longest context that fits, in steps of contextStep, and no shorter than a typical request.
-func shorterContext(t *shape.Problem, ways []search.Family) []Remedy {
+func shorterContext(t *shape.Problem, families []search.Family) []Remedy {
 	field, now, least := "maxModelLen", int32(0), int32(0)
 	set := func(s *v1alpha1.ModelPlacementSpec, n int32) { s.Workload.Inference.MaxModelLen = n }
 	if in := t.Workload.Inference; in != nil {
@@ -28,7 +28,7 @@ func shorterContext(t *shape.Problem, ways []search.Family) []Remedy {
 		length := (first - 1 + int32(n)) * ContextStep
 		return func(s *v1alpha1.ModelPlacementSpec) { set(s, length) }
 	}
-	n := search.Most(ways, int((now-1)/ContextStep-(first-1)), func(n int) *shape.Problem { return t.With(to(n)) })
+	n := search.Most(families, int((now-1)/ContextStep-(first-1)), func(n int) *shape.Problem { return t.With(to(n)) })
 	if n < 1 {
 		return nil
 	}
@@ -42,37 +42,41 @@ func valueOf(p *int32) int32 {
 	return *p
 }
 
-// fewerSequences returns the most sequences that fit.
-func fewerSequences(t *shape.Problem, ways []search.Family) []Remedy {
-	in := t.Workload.Inference
-	if in == nil {
+// fewerSequences returns the most sequences that fit: of the whole placement where its load is given, else of a copy.
+func fewerSequences(t *shape.Problem, families []search.Family) []Remedy {
+	if t.Workload.Inference == nil {
 		return nil
 	}
-	to := func(n int) shape.Edit {
-		return func(s *v1alpha1.ModelPlacementSpec) { s.Workload.Inference.MaxSequences = int32(n) }
+	name, field := "maxSequences", func(in *v1alpha1.InferenceWorkload) *int32 { return &in.MaxSequences }
+	if t.Sequences() > 0 {
+		name, field = "totalSequences", func(in *v1alpha1.InferenceWorkload) *int32 { return &in.TotalSequences }
 	}
-	n := search.Most(ways, int(in.MaxSequences)-1, func(n int) *shape.Problem { return t.With(to(n)) })
+	to := func(n int) shape.Edit {
+		return func(s *v1alpha1.ModelPlacementSpec) { *field(s.Workload.Inference) = int32(n) }
+	}
+	now := *field(t.Workload.Inference)
+	n := search.Most(families, int(now)-1, func(n int) *shape.Problem { return t.With(to(n)) })
 	if n < 1 {
 		return nil
 	}
-	return oneRemedy(KindSequences, fmt.Sprintf("maxSequences %d instead of %d", n, in.MaxSequences), to(n))
+	return oneRemedy(KindSequences, fmt.Sprintf("%s %d instead of %d", name, n, now), to(n))
 }
 
 // checkpointing tries to compute activations again in the backward pass.
-func checkpointing(t *shape.Problem, ways []search.Family) []Remedy {
+func checkpointing(t *shape.Problem, families []search.Family) []Remedy {
 	training := t.Workload.Training
 	if training == nil || training.ActivationCheckpointing {
 		return nil
 	}
 	apply := func(s *v1alpha1.ModelPlacementSpec) { s.Workload.Training.ActivationCheckpointing = true }
-	if !heldWith(t, ways, apply) {
+	if !heldWith(t, families, apply) {
 		return nil
 	}
 	return oneRemedy(KindCheckpointing, "activationCheckpointing true instead of false", apply)
 }
 
 // smallerBatch returns the largest micro-batch that fits.
-func smallerBatch(t *shape.Problem, ways []search.Family) []Remedy {
+func smallerBatch(t *shape.Problem, families []search.Family) []Remedy {
 	training := t.Workload.Training
 	if training == nil || training.MicroBatch <= 1 {
 		return nil
@@ -87,20 +91,26 @@ func smallerBatch(t *shape.Problem, ways []search.Family) []Remedy {
 	to := func(n int) shape.Edit {
 		return func(s *v1alpha1.ModelPlacementSpec) { s.Workload.Training.MicroBatch = sizes[n-1] }
 	}
-	n := search.Most(ways, len(sizes), func(n int) *shape.Problem { return t.With(to(n)) })
+	n := search.Most(families, len(sizes), func(n int) *shape.Problem { return t.With(to(n)) })
 	if n < 1 {
 		return nil
 	}
 	return oneRemedy(KindBatch, fmt.Sprintf("microBatch %d instead of %d", sizes[n-1], training.MicroBatch), to(n))
 }
 
-// fewerCopies returns the most copies that fit.
-func fewerCopies(t *shape.Problem, ways []search.Family) []Remedy {
+// otherCopies returns the most copies that fit; where they share a load, the number that would be chosen.
+func otherCopies(t *shape.Problem, families []search.Family) []Remedy {
+	switch {
+	case t.Open:
+		return nil
+	case t.Sequences() > 0:
+		return sharedCopies(t)
+	}
 	asked, data := t.Copies, int32(1)
 	if p := t.Spec.Parallelism; p != nil && p.Data != nil && t.Asked.Data == 1 { // data ranks of a dense model are copies
 		data = *p.Data
 	}
-	n := search.Most(ways, asked-1, func(n int) *shape.Problem { return t.With(t.InCopies(n)) })
+	n := search.Most(families, asked-1, func(n int) *shape.Problem { return t.With(t.InCopies(n)) })
 	if n < 1 {
 		return nil
 	}
@@ -109,6 +119,20 @@ func fewerCopies(t *shape.Problem, ways []search.Family) []Remedy {
 		change = fmt.Sprintf("replicas %d without parallelism.data instead of %d times %d", n, asked/int(data), data)
 	}
 	return oneRemedy(KindCopies, change, t.InCopies(n))
+}
+
+// sharedCopies returns the number of copies that would be chosen for the load that they share.
+func sharedCopies(t *shape.Problem) []Remedy {
+	free := func(s *v1alpha1.ModelPlacementSpec) { s.Replicas = nil }
+	found, _ := search.Best(t.With(free))
+	if found == nil {
+		return nil
+	}
+	to := t.InCopies(found.Tier.Problem.Copies)
+	if !fitsWith(t, to) {
+		return nil
+	}
+	return oneRemedy(KindCopies, fmt.Sprintf("replicas %d instead of %d", found.Tier.Problem.Copies, t.Copies), to)
 }
 
 // narrowerCache tries a KV cache in 8 bits, on devices that compute FP8.

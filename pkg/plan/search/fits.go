@@ -9,7 +9,7 @@ import (
 )
 
 // Family is one of the ways in which a request may fit: equal copies in some degrees on devices of one kind, copies of
-// different shapes, or pipelines over several kinds. A request fits where any of its ways holds it.
+// different shapes, or pipelines over several kinds. A request fits where any of its families holds it.
 type Family struct {
 	setting shape.Setting
 	pools   []*shape.Pool
@@ -18,16 +18,17 @@ type Family struct {
 	form    form
 }
 
-// form is what a way looks for.
+// form is what the shapes of a family have in common.
 type form int
 
 const (
 	formEqual     form = iota // copies of one shape on one flavor
 	formMixed                 // pipelines over several flavors
 	formDifferent             // copies of different shapes
+	formOpen                  // any shapes in any number of copies
 )
 
-// trial is a problem and its tiers, which the ways of a request share.
+// trial is a problem and its tiers, which the families of a request share.
 type trial struct {
 	problem *shape.Problem
 	tiers   map[shape.Setting]*shape.Tier
@@ -38,20 +39,27 @@ func newTrial(t *shape.Problem) *trial {
 	return &trial{problem: t, tiers: map[shape.Setting]*shape.Tier{}}
 }
 
-func (l *trial) tier(w *Family) *shape.Tier {
-	a, ok := l.tiers[w.setting]
+func (tr *trial) tier(f *Family) *shape.Tier {
+	a, ok := tr.tiers[f.setting]
 	if !ok {
-		a = l.problem.Tier(w.setting)
-		l.tiers[w.setting] = a
+		a = tr.problem.Tier(f.setting)
+		tr.tiers[f.setting] = a
 	}
 	return a
 }
 
-// Families returns the ways that must be looked at to know whether a problem fits. Without limits of time it leaves out formats
-// and batches that need more than others and fit nowhere that these do not; under limits their times may differ.
+// Families returns the families that must be looked at to know whether a problem fits. Without limits of time it leaves
+// out formats and batches that need more than others and fit nowhere that these do not; under limits their times may
+// differ.
 func Families(t *shape.Problem) []Family {
+	if t.Open {
+		return []Family{{form: formOpen}}
+	}
 	var equal, others []Family
 	for _, s := range t.Decisive() {
+		if t.Stopped() {
+			break
+		}
 		for _, pools := range t.Tier(s).Levels {
 			for _, p := range pools {
 				for _, l := range t.FlavorsOf(p) {
@@ -72,22 +80,28 @@ func Families(t *shape.Problem) []Family {
 // Fits says whether there is any plan. It finds one wherever search does, and does not weigh it against others.
 func Fits(t *shape.Problem) bool { return Holding(t, Families(t)) >= 0 }
 
-// Holding returns the index of the first way that holds the problem; -1 where none does.
-func Holding(t *shape.Problem, ways []Family) int {
-	l := newTrial(t)
-	return slices.IndexFunc(ways, func(w Family) bool { return w.holds(l) })
+// Holding returns the index of the first family that holds the problem; -1 where none does.
+func Holding(t *shape.Problem, families []Family) int {
+	tr := newTrial(t)
+	return slices.IndexFunc(families, func(f Family) bool { return f.holds(tr) })
 }
 
-// holds says whether a request fits in this way.
-func (w *Family) holds(l *trial) bool {
-	a := l.tier(w)
-	switch w.form {
+// holds says whether a request fits in a shape of the family.
+func (f *Family) holds(tr *trial) bool {
+	if tr.problem.Stopped() {
+		return false
+	}
+	if f.form == formOpen {
+		return fitsInAny(tr.problem)
+	}
+	a := tr.tier(f)
+	switch f.form {
 	case formMixed:
-		return slices.ContainsFunc(a.Mixed(w.pools), HasRoom)
+		return slices.ContainsFunc(a.Mixed(f.pools), HasRoom)
 	case formDifferent:
-		return slices.ContainsFunc(w.pools, func(p *shape.Pool) bool { return hasDevices(l.problem, p) }) && l.holdsOne() && different(a, w.pools) != nil
+		return slices.ContainsFunc(f.pools, func(p *shape.Pool) bool { return hasDevices(tr.problem, p) }) && tr.holdsOne() && different(a, f.pools) != nil
 	default:
-		return w.holdsEqual(l, a)
+		return f.holdsEqual(tr, a)
 	}
 }
 
@@ -101,18 +115,18 @@ func hasDevices(t *shape.Problem, p *shape.Pool) bool {
 }
 
 // holdsOne says whether a single copy fits.
-func (l *trial) holdsOne() bool {
-	if l.single == nil {
-		fits := l.problem.Copies > 1 && Fits(l.problem.With(l.problem.InCopies(1)))
-		l.single = &fits
+func (tr *trial) holdsOne() bool {
+	if tr.single == nil {
+		fits := tr.problem.Copies > 1 && Fits(tr.problem.Alone())
+		tr.single = &fits
 	}
-	return *l.single
+	return *tr.single
 }
 
-// holdsEqual says whether any shape in the way's degrees can be placed within the limits.
-func (w *Family) holdsEqual(l *trial, a *shape.Tier) bool {
-	for c := range a.Shapes(w.flavor, w.degree, nil) {
-		if l.problem.Limited() {
+// holdsEqual says whether any shape of the family's degrees can be placed within the limits.
+func (f *Family) holdsEqual(tr *trial, a *shape.Tier) bool {
+	for c := range a.Shapes(f.flavor, f.degree, nil) {
+		if tr.problem.Limited() {
 			a.Evaluate(&c)
 			if c.Verdict != shape.Yes {
 				continue
@@ -170,24 +184,24 @@ func zoneMayHold(c *shape.Candidate, z shape.ZoneForm) bool {
 	return c.Footprint.HasRoom(caps[:c.Stages])
 }
 
-// Most is the largest number from 1 to n for which a changed request fits; 0 where it fits for none. Each way must hold
-// all smaller numbers where it holds a larger one. A way is looked at closely only where it holds more than those before.
-func Most(ways []Family, n int, with func(int) *shape.Problem) int {
-	loads := map[int]*trial{}
+// Most is the largest number from 1 to n for which a changed request fits; 0 where it fits for none. Each family must hold
+// all smaller numbers where it holds a larger one. A family is looked at closely only where it holds more than those before.
+func Most(families []Family, n int, with func(int) *shape.Problem) int {
+	trials := map[int]*trial{}
 	at := func(n int) *trial {
-		l, ok := loads[n]
+		tr, ok := trials[n]
 		if !ok {
-			l = newTrial(with(n))
-			loads[n] = l
+			tr = newTrial(with(n))
+			trials[n] = tr
 		}
-		return l
+		return tr
 	}
 	best := 0
-	for i := range ways {
-		w := &ways[i]
+	for i := range families {
+		f := &families[i]
 		holds := func(n int) bool {
-			l := at(n)
-			return l.problem != nil && w.holds(l)
+			tr := at(n)
+			return tr.problem != nil && f.holds(tr)
 		}
 		if best < n && holds(best+1) {
 			found := best

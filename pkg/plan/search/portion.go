@@ -52,7 +52,8 @@ func FlavorOf(t *shape.Problem, p *Portion) *shape.Flavor {
 	return l
 }
 
-// InsideOf returns how many context ranks of a portion share an island: all of them, or 1 where they do not.
+// InsideOf returns how many data and context ranks of a portion share an island. Context ranks are all in one, or each is in its own;
+// data ranks fill islands in equal parts, or each is anywhere.
 func InsideOf(t *shape.Problem, p *Portion) int {
 	c := t.Cluster
 	for _, devices := range p.Instances[0] {
@@ -60,7 +61,31 @@ func InsideOf(t *shape.Problem, p *Portion) int {
 			return 1
 		}
 	}
-	return max(1, p.Context)
+	inside := max(1, p.Context)
+	if t.Workload.Training != nil {
+		return inside
+	}
+	for n := p.Data; n > 1; n-- {
+		if p.Data%n == 0 && !slices.ContainsFunc(p.groups(n), func(devices []int32) bool { return !together(c, devices) }) {
+			return n * inside
+		}
+	}
+	return inside
+}
+
+// groups returns the devices of each stage of so many data ranks that follow one another in the first copy.
+func (p *Portion) groups(n int) [][]int32 {
+	var all [][]int32
+	for ranks := range slices.Chunk(p.Instances[:p.Data], n) {
+		for stage := range p.Stages {
+			var devices []int32
+			for _, rank := range ranks {
+				devices = append(devices, rank[stage]...)
+			}
+			all = append(all, devices)
+		}
+	}
+	return all
 }
 
 // together says whether devices are on one island, which may go over nodes.

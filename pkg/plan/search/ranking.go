@@ -20,7 +20,7 @@ func Rank(t *shape.Problem, candidates []*shape.Candidate) *Ranking { return &Ra
 // Next removes and returns the best candidate: among those within the tolerance of the best value the one with the fewest
 // devices, then the best value, then the smallest devices. Candidates whose times are known come first.
 func (r *Ranking) Next() *shape.Candidate {
-	if len(r.left) == 0 {
+	if len(r.left) == 0 || r.problem.Stopped() {
 		return nil
 	}
 	judged := slices.ContainsFunc(r.left, func(c *shape.Candidate) bool { return c.Judged })
@@ -45,8 +45,9 @@ func (r *Ranking) Next() *shape.Candidate {
 	return c
 }
 
-// compare orders equally good candidates: fewest devices, then the best value, then what is simpler to run. Where the
-// times do not decide, one tensor group comes before a pipeline, and small devices before large ones.
+// compare orders equally good candidates: fewest devices, then those whose ranks have caches of their own, since no engine does otherwise by
+// itself and nobody measured it for us, then the best value, then what is simpler to run. Where the times do not decide, one tensor group
+// comes before a pipeline, and small devices before large ones.
 func (r *Ranking) compare(a, b *shape.Candidate) int {
 	x, y := r.problem.Cluster.Class(a.Flavor.Class), r.problem.Cluster.Class(b.Flavor.Class)
 	across, smaller := 0, 0
@@ -55,7 +56,7 @@ func (r *Ranking) compare(a, b *shape.Candidate) int {
 		smaller = cmp.Compare(x.TotalBytes, y.TotalBytes)
 	}
 	return cmp.Or(
-		across, cmp.Compare(a.Total(), b.Total()), smaller, cmp.Compare(a.Value, b.Value),
+		across, cmp.Compare(a.Total(), b.Total()), smaller, shape.CompareBools(a.Decode > 1, b.Decode > 1), cmp.Compare(a.Value, b.Value),
 		cmp.Compare(a.Data, b.Data), cmp.Compare(a.Stages, b.Stages), cmp.Compare(a.Expert, b.Expert), cmp.Compare(a.Context, b.Context), cmp.Compare(a.Decode, b.Decode),
 		cmp.Compare(x.TotalBytes, y.TotalBytes), shape.CompareFlavors(x, y, a.Flavor, b.Flavor),
 	)
@@ -66,7 +67,7 @@ func (r *Ranking) compare(a, b *shape.Candidate) int {
 func (r *Ranking) fewest() func() *shape.Candidate {
 	slices.SortStableFunc(r.left, func(x, y *shape.Candidate) int { return cmp.Or(cmp.Compare(x.Total(), y.Total()), r.compare(x, y)) })
 	return func() *shape.Candidate {
-		if len(r.left) == 0 {
+		if len(r.left) == 0 || r.problem.Stopped() {
 			return nil
 		}
 		c := r.left[0]

@@ -13,6 +13,8 @@ import (
 // Rejections remembers, for each format, the largest shapes that were too large and the best candidates that missed a
 // limit.
 type Rejections struct {
+	// Problem is what was searched: that of the request, in one number of copies.
+	Problem *shape.Problem
 	entries []rejection
 	missed  []missedCandidate
 	fitted  *shape.Tier // the last one with a candidate that fits

@@ -15,7 +15,7 @@ func different(a *shape.Tier, pools []*shape.Pool) []Portion {
 	if a.Problem.Copies < 2 {
 		return nil
 	}
-	single := a.Problem.With(a.Problem.InCopies(1))
+	single := a.Problem.Alone()
 	one := single.Tier(a.Setting)
 	for i := range pools {
 		kept := shape.KeepingLimits(one.Candidates(pools[i : i+1]))

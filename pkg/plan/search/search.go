@@ -1,20 +1,34 @@
 package search
 
 import (
+	"iter"
+
 	"github.com/rankwright/rankwright/pkg/plan/place"
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // Best tries formats from the widest on, each with the engine's default batches and then with lean ones, and returns the
-// best solution in the first that has any, with what was tried before.
+// best solution in the first that has any, with what was tried before. Where the number of copies is open, it chooses one; the
+// solution's tier then has the problem in that number.
 func Best(t *shape.Problem) (*Solution, *Rejections) {
-	log := &Rejections{}
-	for setting := range t.Settings() {
+	if t.Open {
+		t = t.With(t.InCopies(Number(t)))
+	}
+	log := &Rejections{Problem: t}
+	return first(t, t.Settings(), log), log
+}
+
+// first returns the best solution in the first setting that has any.
+func first(t *shape.Problem, settings iter.Seq[shape.Setting], log *Rejections) *Solution {
+	for setting := range settings {
+		if t.Stopped() {
+			break
+		}
 		if found := solve(t.Tier(setting), log); found != nil {
-			return found, log
+			return found
 		}
 	}
-	return nil, log
+	return nil
 }
 
 // solve finds the best solution of the tier: all copies in one shape on one kind of device; else copies of different

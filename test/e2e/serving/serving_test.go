@@ -161,7 +161,7 @@ func slotMovesThereAndBack(t *testing.T, s *site) {
 		}
 	}
 	start := time.Now()
-	s.patch(t, fmt.Sprintf(`{"spec":{"slots":[{"device":%q,"resource":%q}]}}`, device, slot))
+	s.keep(t, fmt.Sprintf(`[{"device":%q,"resource":%q}]`, device, slot))
 	s.await(t, "the device in its slot", place(slot, gpus))
 	t.Logf("into the slot: %v", time.Since(start).Round(time.Millisecond))
 	s.await(t, "seven in the common pool", func() error { return s.counts(map[string]int{gpus: 7, slot: 1}) })
@@ -170,7 +170,7 @@ func slotMovesThereAndBack(t *testing.T, s *site) {
 	s.await(t, "the device in its slot with another agent", place(slot, gpus))
 	s.await(t, "seven in the common pool with another agent", func() error { return s.counts(map[string]int{gpus: 7, slot: 1}) })
 	start = time.Now()
-	s.patch(t, `{"spec":{"slots":null}}`)
+	s.keep(t, "null")
 	s.await(t, "the device back", place(gpus, slot))
 	t.Logf("and back: %v", time.Since(start).Round(time.Millisecond))
 	s.await(t, "all eight", func() error { return s.counts(map[string]int{gpus: 8, slot: 0}) })
@@ -189,7 +189,7 @@ func podGetsItsDevices(t *testing.T, s *site) {
 		}
 		return nil
 	})
-	s.patch(t, fmt.Sprintf(`{"spec":{"slots":[{"device":%q,"resource":%q}]}}`, held[0], slot))
+	s.keep(t, fmt.Sprintf(`[{"device":%q,"resource":%q}]`, held[0], slot))
 	s.await(t, "the held device out of the common pool", func() error { return s.counts(map[string]int{gpus: 7, slot: 0}) })
 	s.create(t, "other", 5)
 	s.await(t, "the others held by another pod", func() error {
@@ -207,7 +207,7 @@ func podGetsItsDevices(t *testing.T, s *site) {
 		t.Fatal(err)
 	}
 	s.await(t, "the device in its slot", func() error { return s.counts(map[string]int{gpus: 7, slot: 1}) })
-	s.patch(t, `{"spec":{"slots":null}}`)
+	s.keep(t, "null")
 	s.await(t, "the device back", func() error { return s.counts(map[string]int{gpus: 8, slot: 0}) })
 }
 
@@ -257,6 +257,16 @@ func (s *site) patch(t *testing.T, body string) {
 	t.Helper()
 	inventory := &v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: s.node.Name}}
 	if err := s.inventories().Patch(t.Context(), inventory, client.RawPatch(types.MergePatchType, []byte(body))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// keep writes the slots of the inventory, as the operator does.
+func (s *site) keep(t *testing.T, slots string) {
+	t.Helper()
+	inventory := &v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: s.node.Name}}
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"status":{"slots":`+slots+`}}`))
+	if err := s.inventories().Status().Patch(t.Context(), inventory, patch, client.FieldOwner(v1alpha1.OperatorFieldManager)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -3,9 +3,11 @@ package binding
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -103,6 +105,26 @@ func TestIndexedJobWaitsForThePlanAndFollowsIt(t *testing.T) {
 			t.Errorf("completion index %s has index %s of plan %s", of, index, pod.Labels[v1alpha1.LabelPlan])
 		}
 	}
+	w.checkSelector("0", "2")
+}
+
+// checkSelector holds what an autoscaler finds of placement llm to the pods of these indices.
+func (w *world) checkSelector(indices ...string) {
+	w.Helper()
+	scale := &autoscalingv1.Scale{}
+	w.Must(w.SubResource("scale").Get(w.Context(), w.placement("llm", 1, v1alpha1.EnforcementAdvisory), scale))
+	selector, err := metav1.ParseToLabelSelector(scale.Status.Selector)
+	w.Must(err)
+	var found corev1.PodList
+	w.Must(w.List(w.Context(), &found, client.InNamespace(w.Home), client.MatchingLabels(selector.MatchLabels)))
+	var got []string
+	for i := range found.Items {
+		got = append(got, found.Items[i].Labels[binding.LabelIndex])
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, indices) {
+		w.Errorf("%q finds the pods %v, want %v", scale.Status.Selector, got, indices)
+	}
 }
 
 func TestStatefulSetGetsSlotsAndKeepsItsRank(t *testing.T) {
@@ -110,22 +132,22 @@ func TestStatefulSetGetsSlotsAndKeepsItsRank(t *testing.T) {
 	w.operate(nil)
 	w.addTwoNodes()
 	w.place("llm", 2, v1alpha1.EnforcementSlot)
-	prefix := w.awaitPlan("llm-1").Spec.SlotPrefix
+	w.awaitPlan("llm-1")
 	w.runStatefulSet(2)
 	bound := func(p *corev1.Pod) bool { return !binding.Gated(p) && p.DeletionTimestamp == nil }
 	pods := w.awaitPods(2, "bound", bound)
 	for index, pod := range pods {
-		slot := map[string]int{"0": 0, "1": 2}[index]
-		for _, number := range []int{slot, slot + 1} {
-			if quantity := pod.Spec.Containers[0].Resources.Limits[corev1.ResourceName(fmt.Sprint(prefix, number))]; quantity.Value() != 1 {
-				t.Errorf("pod %s does not ask for slot %d: %v", pod.Name, number, pod.Spec.Containers[0].Resources.Limits)
+		// Each has all devices of a node of two, and the names are the same on every node.
+		for number := range 2 {
+			if quantity := pod.Spec.Containers[0].Resources.Limits[corev1.ResourceName(fmt.Sprint(v1alpha1.SlotPrefix, number))]; quantity.Value() != 1 {
+				t.Errorf("pod %s of index %s does not ask for slot %d: %v", pod.Name, index, number, pod.Spec.Containers[0].Resources.Limits)
 			}
 		}
 	}
 	killed := pods["1"]
 	w.Must(w.Delete(t.Context(), killed, client.GracePeriodSeconds(0)))
 	again := w.awaitPods(2, "bound, one anew", func(p *corev1.Pod) bool { return bound(p) && p.UID != killed.UID })["1"]
-	for _, key := range []string{binding.AnnotationRanks, binding.AnnotationReplica, binding.AnnotationDevices} {
+	for _, key := range []string{binding.AnnotationRanks, binding.AnnotationReplica, v1alpha1.AnnotationDevices} {
 		if again.Annotations[key] != killed.Annotations[key] {
 			t.Errorf("%s was %q and is %q", key, killed.Annotations[key], again.Annotations[key])
 		}

@@ -17,10 +17,15 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/binding"
+	"github.com/rankwright/rankwright/pkg/launch"
+	"github.com/rankwright/rankwright/test/operation"
 )
 
 // driver is a DRA driver of another vendor.
 const driver = "gpu.example.com"
+
+// uuidOf is the attribute by which a claim selects a device of a node.
+func uuidOf(node, device string) string { return fmt.Sprintf("GPU-%s-%s", node, device) }
 
 // addClaimedNode makes a node whose devices a DRA driver serves. Its ResourceSlice has them in the opposite order of the
 // inventory, so that a scheduler which takes what comes first takes others than the plan. The last has no attribute.
@@ -31,22 +36,30 @@ func (w *world) addClaimedNode(name string, devices int) {
 		Driver: driver, NodeName: &name, Pool: resourcev1.ResourcePool{Name: name, ResourceSliceCount: 1},
 		Devices: []resourcev1.Device{{Name: "bare"}},
 	}}
-	inventory := &v1alpha1.AcceleratorInventory{}
-	w.Must(w.Get(w.Context(), client.ObjectKey{Name: name}, inventory))
-	for i := devices - 1; i >= 0; i-- {
-		uuid := fmt.Sprintf("GPU-%s-%d", name, i)
-		slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{
-			Name: fmt.Sprintf("gpu-%d", i), Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"uuid": {StringValue: &uuid}},
-		})
-		d := &inventory.Status.Devices[i]
-		d.Service = &v1alpha1.DeviceService{Server: v1alpha1.ServedByDRA, Resource: driver}
-		d.ClaimAttribute = &v1alpha1.ClaimAttribute{Name: driver + "/uuid", String: &uuid}
-	}
-	w.Must(w.Status().Update(w.Context(), inventory))
+	inventory := &v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	w.Change(inventory, func() {
+		for i := devices - 1; i >= 0; i-- {
+			uuid := uuidOf(name, string(operation.DeviceID(i)))
+			slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{
+				Name: fmt.Sprintf("gpu-%d", i), Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"uuid": {StringValue: &uuid}},
+			})
+			d := &inventory.Status.Devices[i]
+			d.Service = &v1alpha1.DeviceService{Server: v1alpha1.ServedByDRA, Resource: driver}
+			d.ClaimAttribute = &v1alpha1.ClaimAttribute{Name: driver + "/uuid", String: &uuid}
+		}
+	})
 	w.Must(w.Create(w.Context(), slice))
 	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.DRADeviceClass}}
 	w.Must(client.IgnoreAlreadyExists(w.Create(w.Context(), class)))
 	w.Cleanup(func() { w.Must(client.IgnoreNotFound(w.Delete(context.WithoutCancel(w.Context()), slice))) })
+}
+
+// claimOf is the claim of the only pod of a copy.
+func (w *world) claimOf(mesh *v1alpha1.DeviceMesh, replica int) string {
+	w.Helper()
+	places, err := launch.Pods(&mesh.Spec, 0)
+	w.Must(err)
+	return binding.ClaimName(mesh.Spec.Placement, &places[replica])
 }
 
 // allocations writes which devices the scheduler gave to the claim of each pod, by the pod's index.
@@ -92,7 +105,9 @@ func TestPodsGetThePlannedDevicesByClaims(t *testing.T) {
 	w.awaitCondition(mesh, metav1.ConditionTrue, "ClaimsMade")
 	w.runStatefulSet(3)
 	want := map[string]string{
-		"0": "llm-1-0 rank-0: a/gpu-0, rank-1: a/gpu-1", "1": "llm-1-1 rank-0: a/gpu-2, rank-1: a/gpu-3", "2": "llm-1-2 rank-0: b/gpu-0, rank-1: b/gpu-1",
+		"0": w.claimOf(mesh, 0) + " rank-0: a/gpu-0, rank-1: a/gpu-1",
+		"1": w.claimOf(mesh, 1) + " rank-0: a/gpu-2, rank-1: a/gpu-3",
+		"2": w.claimOf(mesh, 2) + " rank-0: b/gpu-0, rank-1: b/gpu-1",
 	}
 	pods := w.awaitPods(3, "scheduled", scheduled)
 	if diff := cmp.Diff(want, w.allocations(pods)); diff != "" {
@@ -120,7 +135,7 @@ func (w *world) keep(node string) {
 	w.Must(w.Get(w.Context(), client.ObjectKey{Name: node + "-" + driver}, slice))
 	slices.Reverse(slice.Spec.Devices)
 	for i := range slice.Spec.Devices {
-		for _, slot := range inventory.Spec.Slots {
+		for _, slot := range inventory.Status.Slots {
 			if slice.Spec.Devices[i].Name == "gpu-"+strings.TrimPrefix(string(slot.Device[:len("nvidia-0000:00")]), "nvidia-0000:0") {
 				slice.Spec.Devices[i].Taints = []resourcev1.DeviceTaint{{Key: slot.Resource, Effect: resourcev1.DeviceTaintEffectNoSchedule}}
 			}
@@ -140,7 +155,7 @@ func TestDevicesOfAPlanAreKeptFromOtherClaims(t *testing.T) {
 	w.Eventually("the plan's devices have slots", func(ctx context.Context) bool {
 		inventory := &v1alpha1.AcceleratorInventory{}
 		w.Must(w.Get(ctx, client.ObjectKey{Name: "a"}, inventory))
-		return len(inventory.Spec.Slots) == 2
+		return len(inventory.Status.Slots) == 2
 	})
 	w.keep("a")
 	claim := &resourcev1.ResourceClaim{
@@ -165,17 +180,18 @@ func TestDevicesOfAPlanAreKeptFromOtherClaims(t *testing.T) {
 	}
 	w.runStatefulSet(1)
 	pods := w.awaitPods(1, "scheduled", scheduled)
-	if diff := cmp.Diff(map[string]string{"0": "llm-1-0 rank-0: a/gpu-0, rank-1: a/gpu-1"}, w.allocations(pods)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"0": w.claimOf(mesh, 0) + " rank-0: a/gpu-0, rank-1: a/gpu-1"}, w.allocations(pods)); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
 }
 
-func TestClaimsFollowTheirPlan(t *testing.T) {
+func TestClaimsFollowTheirCopies(t *testing.T) {
 	w := newWorld(t, "reclaimed")
 	w.operate(nil)
 	w.addClaimedNode("a", 4)
 	w.Must(w.Create(t.Context(), w.placement("llm", 1, v1alpha1.EnforcementClaim)))
-	w.awaitCondition(w.awaitPlan("llm-1"), metav1.ConditionTrue, "ClaimsMade")
+	mesh := w.awaitPlan("llm-1")
+	w.awaitCondition(mesh, metav1.ConditionTrue, "ClaimsMade")
 	claim := func(name string) *resourcev1.ResourceClaim {
 		found := &resourcev1.ResourceClaim{}
 		err := w.Get(t.Context(), client.ObjectKey{Namespace: w.Home, Name: name}, found)
@@ -185,27 +201,29 @@ func TestClaimsFollowTheirPlan(t *testing.T) {
 		w.Must(err)
 		return found
 	}
-	first := claim("llm-1-0")
+	name := w.claimOf(mesh, 0)
+	first := claim(name)
 	w.Must(w.Delete(t.Context(), first))
 	w.Eventually("a claim that was deleted is made again", func(context.Context) bool {
-		again := claim("llm-1-0")
+		again := claim(name)
 		return again != nil && again.UID != first.UID
 	})
-	two := int32(2)
-	w.Eventually("the placement is edited", func(ctx context.Context) bool {
-		p := &v1alpha1.ModelPlacement{}
-		w.Must(w.Get(ctx, client.ObjectKey{Namespace: w.Home, Name: "llm"}, p))
-		p.Spec.Replicas = &two
-		return w.Update(ctx, p) == nil
-	})
-	mesh := w.awaitPlan("llm-2")
+	again := claim(name)
+	w.setCopies(2)
+	mesh = w.awaitPlan("llm-2")
 	w.awaitCondition(mesh, metav1.ConditionTrue, "ClaimsMade")
-	w.Eventually("only the claims of the new plan are left", func(context.Context) bool {
-		return claim("llm-1-0") == nil && claim("llm-2-0") != nil && claim("llm-2-1") != nil
-	})
+	second := w.claimOf(mesh, 1)
+	if kept := claim(name); kept == nil || kept.UID != again.UID || claim(second) == nil {
+		t.Errorf("the claim of the first copy was %s and is %+v, that of the second is %+v", again.UID, kept, claim(second))
+	}
+	w.setCopies(1)
+	w.Eventually("the claim of a copy that is gone is deleted", func(context.Context) bool { return claim(second) == nil })
+	if kept := claim(name); kept == nil || kept.UID != again.UID {
+		t.Errorf("the claim of the first copy was %s and is %+v", again.UID, kept)
+	}
 	placement := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Namespace: w.Home, Name: "llm"}}
 	w.Must(w.Delete(t.Context(), placement))
-	w.Eventually("claims go with their placement", func(context.Context) bool { return claim("llm-2-0") == nil && claim("llm-2-1") == nil })
+	w.Eventually("claims go with their placement", func(context.Context) bool { return claim(name) == nil })
 }
 
 func TestDeviceThatNoDriverServesIsNamed(t *testing.T) {

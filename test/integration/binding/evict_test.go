@@ -63,12 +63,8 @@ func TestNewPlanEvictsThePodsOfTheOld(t *testing.T) {
 	})
 
 	four := int32(4)
-	p := &v1alpha1.ModelPlacement{}
-	w.Eventually("the placement is edited", func(ctx context.Context) bool {
-		w.Must(w.Get(ctx, client.ObjectKey{Namespace: w.Home, Name: "llm"}, p))
-		p.Spec.Parallelism.Tensor = &four
-		return w.Update(ctx, p) == nil
-	})
+	p := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Namespace: w.Home, Name: "llm"}}
+	w.Change(p, func() { p.Spec.Parallelism.Tensor = &four })
 	w.awaitPlan("llm-2")
 	w.awaitEvent("llm-0", "EvictionBlocked")
 	if old := w.pods()["0"]; old == nil || old.DeletionTimestamp != nil || old.Labels[v1alpha1.LabelPlan] != "llm-1" {

@@ -23,7 +23,7 @@ func TestBoundPodsFindTheFilesOfTheirRanks(t *testing.T) {
 	w.runJob(4, 0)
 	pods := w.awaitPods(4, "scheduled", scheduled)
 	for index, pod := range pods {
-		if got := pod.Annotations[launch.AnnotationPodDevices]; got != "1" {
+		if got := pod.Annotations[binding.AnnotationDevicesPerPod]; got != "1" {
 			t.Errorf("pod %s notes %q devices", index, got)
 		}
 		var files map[string]string

@@ -23,6 +23,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/controllers/placement"
 	"github.com/rankwright/rankwright/test/controlplane"
 	"github.com/rankwright/rankwright/test/operation"
 )
@@ -44,6 +45,8 @@ type world struct {
 	*operation.World
 	// wrap stands before the operator's writes.
 	wrap func(client.WithWatch) client.WithWatch
+	// planner is the operator's; nil stands for operation.FirstFit.
+	planner placement.Planner
 }
 
 func newWorld(t *testing.T, namespace string) *world {
@@ -61,7 +64,10 @@ func (w *world) operate(now func() time.Time) (stop func()) {
 	w.Helper()
 	webhook := w.Webhook()
 	webhook.Now = now
-	stop = w.RunOperator(w.Rights(), operator.Options{Planner: operation.FirstFit, VerifierImage: verifierImage, Wrap: w.wrap, Webhook: webhook})
+	if w.planner == nil {
+		w.planner = operation.FirstFit
+	}
+	stop = w.RunOperator(operator.Options{Planner: w.planner, VerifierImage: verifierImage, Wrap: w.wrap, Webhook: webhook})
 	if now == nil {
 		w.AwaitWebhook()
 	}

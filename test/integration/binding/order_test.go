@@ -3,10 +3,12 @@ package binding
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	applycore "k8s.io/client-go/applyconfigurations/core/v1"
@@ -16,6 +18,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/binding"
 	"github.com/rankwright/rankwright/pkg/launch"
+	"github.com/rankwright/rankwright/test/operation"
 )
 
 // Files come late here: the first tries to write each plan's files fail. No pod is bound before its plan's files are written,
@@ -59,5 +62,48 @@ func TestPodsAreBoundAfterTheirFilesAreWritten(t *testing.T) {
 	})
 	if bound.Load() < 4 {
 		t.Errorf("%d pods were bound, and two of each plan should be", bound.Load())
+	}
+}
+
+// Claims come late here, first to the plan and then to a copy that moved. No pod is bound before its claim selects its devices.
+func TestPodsAreBoundAfterTheirClaimsAreMade(t *testing.T) {
+	w := newWorld(t, "claimorder")
+	w.planner = operation.KeepingFit
+	var tries, bound atomic.Int32
+	w.wrap = func(c client.WithWatch) client.WithWatch {
+		return interceptor.NewClient(c, interceptor.Funcs{
+			Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
+				if _, isClaim := object.(*resourcev1.ResourceClaim); isClaim && tries.Add(1)%4 != 0 {
+					return errors.New("the API server is busy")
+				}
+				return c.Create(ctx, object, options...)
+			},
+			Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+				pod, isPod := object.(*corev1.Pod)
+				if !isPod || binding.Gated(pod) || pod.Spec.NodeName != "" {
+					return c.Patch(ctx, object, patch, options...)
+				}
+				bound.Add(1)
+				claim := &resourcev1.ResourceClaim{}
+				key := client.ObjectKey{Namespace: pod.Namespace, Name: *pod.Spec.ResourceClaims[0].ResourceClaimName}
+				if err := c.Get(ctx, key, claim); err != nil || !strings.Contains(claim.Spec.String(), uuidOf("a", pod.Annotations[v1alpha1.AnnotationDevices])) {
+					t.Errorf("pod %s is bound to %s with %s: %v", pod.Name, pod.Annotations[v1alpha1.AnnotationDevices], claim.Spec.String(), err)
+				}
+				return c.Patch(ctx, object, patch, options...)
+			},
+		})
+	}
+	w.operate(nil)
+	w.addClaimedNode("a", 3)
+	placement := w.PlacementOf("llm", 1, 2)
+	placement.Spec.Enforcement = v1alpha1.EnforcementClaim
+	w.Must(w.Create(t.Context(), placement))
+	w.awaitPlan("llm-1")
+	w.runStatefulSet(2)
+	w.awaitBound(2, "llm-1")
+	w.lose(0)
+	w.awaitBound(2, "llm-2")
+	if bound.Load() < 3 {
+		t.Errorf("%d pods were bound, and two and then one more should be", bound.Load())
 	}
 }

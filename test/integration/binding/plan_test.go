@@ -27,7 +27,8 @@ func (w *world) awaitPlan(revision string) *v1alpha1.DeviceMesh {
 	p, mesh := &v1alpha1.ModelPlacement{}, &v1alpha1.DeviceMesh{}
 	w.Eventually("the placement is placed by "+revision, func(ctx context.Context) bool {
 		w.Must(w.Get(ctx, client.ObjectKey{Namespace: w.Home, Name: "llm"}, p))
-		return p.Status.Plan == revision && meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionReady)
+		placed := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionPlaced)
+		return p.Status.Plan == revision && placed != nil && placed.Reason == v1alpha1.ReasonPlaced && placed.ObservedGeneration == p.Generation
 	})
 	w.Must(w.Get(w.Context(), client.ObjectKeyFromObject(p), mesh))
 	return mesh

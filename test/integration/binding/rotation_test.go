@@ -10,6 +10,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/controllers/operator"
@@ -35,8 +36,7 @@ func (w *world) secret() *corev1.Secret {
 func TestCertificatesRotateWhileTheWebhookServes(t *testing.T) {
 	w := newWorld(t, "rotated")
 	secret := w.secret()
-	secret.Data = nil
-	w.Must(w.Update(t.Context(), secret))
+	w.Change(secret, func() { secret.Data = nil })
 	const day = 24 * time.Hour
 	var offset atomic.Int64
 	at := func(d time.Duration) { offset.Store(int64(d)) }
@@ -77,10 +77,8 @@ func TestCertificatesRotateWhileTheWebhookServes(t *testing.T) {
 	reached("the webhook is called with the new authority alone", w.Reaches)
 
 	// Whoever replaces the configuration takes the authorities away for a moment.
-	configuration := &admissionv1.MutatingWebhookConfiguration{}
-	w.Must(w.Get(t.Context(), client.ObjectKey{Name: operator.WebhookConfiguration}, configuration))
-	configuration.Webhooks[0].ClientConfig.CABundle = nil
-	w.Must(w.Update(t.Context(), configuration))
+	configuration := &admissionv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: operator.WebhookConfiguration}}
+	w.Change(configuration, func() { configuration.Webhooks[0].ClientConfig.CABundle = nil })
 	// The API server may call the webhook by the configuration before for a while.
 	w.Eventually("the authority is back", func(context.Context) bool { return w.authorities() == 1 && w.Reaches() })
 }

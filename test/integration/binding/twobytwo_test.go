@@ -8,7 +8,6 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/binding"
-	"github.com/rankwright/rankwright/pkg/launch"
 	"github.com/rankwright/rankwright/test/operation"
 )
 
@@ -16,7 +15,7 @@ import (
 func (w *world) placeTwoByTwo(edits ...func(*v1alpha1.ModelPlacementSpec)) {
 	w.Helper()
 	placement := w.placement("llm", 2, v1alpha1.EnforcementAdvisory)
-	placement.Annotations = map[string]string{launch.AnnotationPodDevices: "1"}
+	placement.Spec.Launch = &v1alpha1.Launch{DevicesPerPod: new(int32(1))}
 	for _, edit := range edits {
 		edit(&placement.Spec)
 	}
@@ -60,7 +59,7 @@ func (w *world) checkPlaces(pods map[string]*corev1.Pod) {
 	for index, pod := range pods {
 		quantity := pod.Spec.Containers[0].Resources.Limits[gpu]
 		got[index] = fmt.Sprintf("%s copy %s ranks %s: %d of %s", pod.Spec.NodeName,
-			pod.Annotations[binding.AnnotationReplica], pod.Annotations[binding.AnnotationRanks], quantity.Value(), pod.Annotations[binding.AnnotationDevices])
+			pod.Annotations[binding.AnnotationReplica], pod.Annotations[binding.AnnotationRanks], quantity.Value(), pod.Annotations[v1alpha1.AnnotationDevices])
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		w.Errorf("pods (-want +got):\n%s", diff)

@@ -7,7 +7,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/launch"
 	"github.com/rankwright/rankwright/pkg/mesh/verification"
 )
 
@@ -17,7 +16,7 @@ func TestPodsOfAJobVerifyFirst(t *testing.T) {
 	w.operate(nil)
 	w.addNode("a", 2)
 	p := w.placement("llm", 1, v1alpha1.EnforcementAdvisory)
-	p.Annotations = map[string]string{launch.AnnotationPodDevices: "1"}
+	p.Spec.Launch = &v1alpha1.Launch{DevicesPerPod: new(int32(1))}
 	p.Spec.Verification = &v1alpha1.Verification{Mode: v1alpha1.VerificationRequire}
 	w.Must(w.Create(t.Context(), p))
 	w.awaitPlan("llm-1")

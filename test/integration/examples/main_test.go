@@ -58,7 +58,7 @@ func (w *world) read(path string) []*unstructured.Unstructured {
 func (w *world) operate() {
 	w.Helper()
 	w.Install(admissionv1.Fail)
-	w.RunOperator(w.Rights(), operator.Options{VerifierImage: "example.com/node-agent:test", Webhook: w.Webhook()})
+	w.RunOperator(operator.Options{VerifierImage: "example.com/node-agent:test", Webhook: w.Webhook()})
 	w.AwaitWebhook()
 }
 

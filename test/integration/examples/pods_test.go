@@ -67,7 +67,7 @@ var examples = []example{
 }
 
 func vllmStarts(head string) []string {
-	all := "vllm serve deepseek-ai/DeepSeek-V3 --max-model-len 16384 --tensor-parallel-size 8 --pipeline-parallel-size 2 " +
+	all := "vllm serve deepseek-ai/DeepSeek-V3 --max-model-len 16384 --tensor-parallel-size 8 --pipeline-parallel-size 2 --decode-context-parallel-size 2 " +
 		"--max-num-seqs 1024 --max-num-batched-tokens 8192 --distributed-executor-backend mp --nnodes 2 --master-addr " + head + " --master-port 29501 --node-rank "
 	return []string{all + "0", all + "1 --headless"}
 }
@@ -206,7 +206,7 @@ func (w *world) awaitFiles(placement string) map[string]string {
 // checkDevices holds what a pod asks for to the devices that it is bound for.
 func (w *world) checkDevices(pod *corev1.Pod, resource string) {
 	w.Helper()
-	devices := strings.Split(pod.Annotations[binding.AnnotationDevices], ",")
+	devices := strings.Split(pod.Annotations[v1alpha1.AnnotationDevices], ",")
 	var asked int64
 	for name, quantity := range pod.Spec.Containers[0].Resources.Limits {
 		if string(name) == resource || strings.HasPrefix(string(name), v1alpha1.Prefix+"slot-") {

@@ -2,9 +2,11 @@ package nodeagent_test
 
 import (
 	"bytes"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -24,7 +26,7 @@ func TestBinary(t *testing.T) {
 	if err := controlplane.WriteKubeconfig(kubeconfig, agentConfig(t, s.node)); err != nil {
 		t.Fatal(err)
 	}
-	common := []string{"--kubeconfig", kubeconfig, "--node-name", s.name, "--replay", recording, "--health-address=127.0.0.1:0", "--metrics-address=0"}
+	common := []string{"--kubeconfig", kubeconfig, "--node-name", s.name, "--replay", recording, "--health-address=127.0.0.1:0", "--metrics-address=127.0.0.1:0", "--metrics-authentication=false"}
 
 	writeRecording(t, recording, "6.8.0-first")
 	once := exec.CommandContext(t.Context(), binary, append(common, "--once")...)
@@ -46,6 +48,9 @@ func TestBinary(t *testing.T) {
 		return func() bool { return s.inventory().Status.Host.Kernel == kernel }
 	}
 	s.await("the second host", kernelIs("6.8.0-second"))
+	if status, text := fetch(t, log.address("metrics"), "/metrics"); status != http.StatusOK || !strings.Contains(text, "rankwright_node_agent_detect_duration_seconds_count") {
+		t.Errorf("metrics for everybody: %d, %s", status, text)
+	}
 	writeRecording(t, recording, "6.8.0-third")
 	if err := agent.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)

@@ -185,14 +185,12 @@ func TestDevicesAreInAResourceSlice(t *testing.T) {
 		t.Errorf("a device that is not served has %+v and %+v", other.Service, other.ClaimAttribute)
 	}
 
-	slot := map[string]any{"device": gpu(1).ID, "resource": "rankwright.dev/slot-7f3a9c21-0"}
-	if err := s.admin.Patch(t.Context(), s.inventoryKey(), mergePatch(t, map[string]any{"spec": map[string]any{"slots": []any{slot}}})); err != nil {
-		t.Fatal(err)
-	}
+	slot := v1alpha1.Slot{Device: gpu(1).ID, Resource: "rankwright.dev/slot-7f3a9c21-0-0"}
+	s.slot(slot)
 	s.await("the device of a slot to be tainted", func() bool {
 		devices := s.published()[0].Spec.Devices
 		taints := devices[1].Taints
-		return len(devices[0].Taints) == 0 && len(taints) == 1 && taints[0].Key == slot["resource"] && taints[0].Effect == resourcev1.DeviceTaintEffectNoSchedule
+		return len(devices[0].Taints) == 0 && len(taints) == 1 && taints[0].Key == slot.Resource && taints[0].Effect == resourcev1.DeviceTaintEffectNoSchedule
 	})
 	if err := s.admin.Patch(t.Context(), s.inventoryKey(), mergePatch(t, map[string]any{"spec": map[string]any{"cordonedDevices": []string{id}}})); err != nil {
 		t.Fatal(err)

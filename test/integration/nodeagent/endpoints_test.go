@@ -12,6 +12,7 @@ import (
 
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
+	"github.com/rankwright/rankwright/test/controlplane"
 )
 
 // logBook is a log that tests read.
@@ -89,7 +90,17 @@ func TestProbesAndMetrics(t *testing.T) {
 		code, _ := fetch(t, log.address("health"), "/readyz")
 		return code == http.StatusOK
 	})
-	_, metrics := fetch(t, log.address("metrics"), "/metrics")
+	if status, _, err := controlplane.Scrape(t.Context(), log.address("metrics"), ""); status != http.StatusUnauthorized {
+		t.Errorf("metrics for who has no token: status %d, %v", status, err)
+	}
+	reader, err := cluster.MetricsReader(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, metrics, err := controlplane.Scrape(t.Context(), log.address("metrics"), reader)
+	if status != http.StatusOK {
+		t.Errorf("metrics for a reader: status %d, %v, %s", status, err, metrics)
+	}
 	for _, want := range []string{
 		`rankwright_node_agent_devices{health="Healthy",vendor="nvidia"} 1`,
 		`rankwright_node_agent_backend_state{backend="amd",state="Failed"} 1`,

@@ -52,8 +52,8 @@ func TestUnfitDevicesAreLeftOutWhereTaintsAreDropped(t *testing.T) {
 	t.Cleanup(func() { cancel(); <-ended })
 
 	ill := gpu(1, func(d *v1alpha1.Device) { d.Health = v1alpha1.DeviceHealth{State: v1alpha1.Unhealthy, Reason: "ECC"} })
-	slots := v1alpha1.AcceleratorInventorySpec{Slots: []v1alpha1.Slot{{Device: gpu(2).ID, Resource: "rankwright.dev/slot-7f3a9c21-0"}}}
-	driver.Update(nil, &v1alpha1.AcceleratorInventoryStatus{Devices: []v1alpha1.Device{gpu(0), ill, gpu(2)}}, slots)
+	slots := []v1alpha1.Slot{{Device: gpu(2).ID, Resource: "rankwright.dev/slot-7f3a9c21-0"}}
+	driver.Update(nil, &v1alpha1.AcceleratorInventoryStatus{Devices: []v1alpha1.Device{gpu(0), ill, gpu(2)}, Slots: slots}, v1alpha1.AcceleratorInventorySpec{})
 	want := []string{devicename.Of(gpu(0).ID), devicename.Of(gpu(2).ID)}
 	var got []string
 	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {

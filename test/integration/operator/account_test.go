@@ -7,13 +7,11 @@ import (
 	"github.com/rankwright/rankwright/test/operation"
 )
 
-// operatorKubeconfig returns a kubeconfig of the operator's service account under the product's own rules: an
+// operatorKubeconfig returns a kubeconfig of the operator's service account under the product's own rules and policies: an
 // administrator's would hide a rule that is missing.
 func (w world) operatorKubeconfig() string {
 	w.Helper()
-	manifests, err := controlplane.ReadConfig("namespace", "rbac")
-	w.Must(err)
-	w.Must(controlplane.Apply(w.Context(), cluster.Config(), "", manifests...))
+	w.Confine()
 	config, err := cluster.ConfigForAccount(w.Context(), operation.Namespace, "rankwright-operator", nil)
 	w.Must(err)
 	path := filepath.Join(w.TempDir(), "operator.kubeconfig")

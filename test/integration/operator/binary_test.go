@@ -13,7 +13,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/test/controlplane"
 	"github.com/rankwright/rankwright/test/operation"
 )
 
@@ -32,16 +32,22 @@ func TestOperatorServesProbesAndMetrics(t *testing.T) {
 	w.addNode("n1", 2)
 	w.place(w.slottedPlacement("llm", 1, 2))
 	w.awaitPlan("llm", "llm-1")
-	w.awaitSlots(w.mesh("llm").Spec.SlotPrefix, map[v1alpha1.DeviceID]int{operation.DeviceID(0): 0, operation.DeviceID(1): 1})
+	w.awaitSlots(0, 1)
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if status, _ := get(w, "http://"+health+path); status != http.StatusOK {
 			t.Errorf("GET %s: status %d", path, status)
 		}
 	}
-	w.Eventually("the metrics tell of the placement", func(context.Context) bool {
-		_, text := get(w, "http://"+metrics+"/metrics")
+	reader, err := w.Cluster.MetricsReader(t.Context())
+	w.Must(err)
+	w.Eventually("metrics are refused to who has no token", func(ctx context.Context) bool {
+		status, _, _ := controlplane.Scrape(ctx, metrics, "")
+		return status == http.StatusUnauthorized
+	})
+	w.Eventually("the metrics tell of the placement", func(ctx context.Context) bool {
+		_, text, _ := controlplane.Scrape(ctx, metrics, reader)
 		for _, line := range []string{
-			`rankwright_placements{phase="Ready"} 1`, `rankwright_placements{phase="Unplaceable"} 0`, "rankwright_devices_reserved 2",
+			`rankwright_placements{placed="True",ready="False",reason="NoPods"} 1`, "rankwright_devices_reserved 2",
 			"rankwright_ledger_conflicts_total ", "rankwright_plan_duration_seconds_count ", "controller_runtime_reconcile_total",
 		} {
 			if !strings.Contains(text, line) {
@@ -53,7 +59,7 @@ func TestOperatorServesProbesAndMetrics(t *testing.T) {
 	lease := &coordinationv1.Lease{}
 	w.Must(w.Get(t.Context(), client.ObjectKey{Namespace: operation.Namespace, Name: "rankwright-operator"}, lease))
 
-	w.awaitEvents("Planned")
+	w.awaitEvents("Placed")
 	w.Must(cmd.Process.Signal(os.Interrupt))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("the operator did not end cleanly: %v\n%s", err, log.String())
@@ -65,6 +71,20 @@ func TestOperatorServesProbesAndMetrics(t *testing.T) {
 	if holder := lease.Spec.HolderIdentity; holder != nil && *holder != "" {
 		t.Errorf("%s still holds the Lease after it ended", *holder)
 	}
+}
+
+// TestOperatorServesMetricsToEverybody runs the binary as an administrator does who leaves access to the network.
+func TestOperatorServesMetricsToEverybody(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	metrics := freeAddress(w)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), buildOperator(w), "--kubeconfig", w.operatorKubeconfig(),
+		"--namespace", operation.Namespace, "--health-address=0", "--metrics-address", metrics, "--metrics-authentication=false")
+	w.Must(cmd.Start())
+	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	w.Eventually("metrics are served to who has no token, by HTTP", func(context.Context) bool {
+		status, text := get(w, "http://"+metrics+"/metrics")
+		return status == http.StatusOK && strings.Contains(text, "rankwright_devices_reserved")
+	})
 }
 
 func freeAddress(w world) string {

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -63,12 +62,9 @@ func (w world) awaitRecord(want bool) {
 	})
 }
 
-// The operator has the rights of config/rbac.
 func TestCordonsSurviveTheirInventory(t *testing.T) {
 	w := newCordonWorld(t)
-	config, err := clientcmd.BuildConfigFromFlags("", w.operatorKubeconfig())
-	w.Must(err)
-	w.RunOperator(config, operator.Options{Planner: operation.FirstFit})
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.cordon(operation.DeviceID(0), operation.DeviceID(2))
 	w.awaitRecord(true)
 	// The second time shows that restored cordons are recorded like cordons that an administrator wrote.

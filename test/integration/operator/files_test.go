@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -17,14 +16,6 @@ import (
 	"github.com/rankwright/rankwright/pkg/launch"
 	"github.com/rankwright/rankwright/test/operation"
 )
-
-// operateWithItsRights runs an operator that may do what the product's rules allow it.
-func (w world) operateWithItsRights() {
-	w.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", w.operatorKubeconfig())
-	w.Must(err)
-	w.RunOperator(config, operator.Options{Planner: operation.FirstFit})
-}
 
 // files is the first ConfigMap of mesh llm; empty where it is not there.
 func (w world) files(ctx context.Context) *corev1.ConfigMap {
@@ -53,27 +44,27 @@ func (w world) awaitLaunchable(reason string) string {
 	return message
 }
 
-func (w world) annotate(name, value string) {
+func (w world) launch(asked v1alpha1.Launch) {
 	w.Helper()
 	p := w.placement("llm")
 	patch := client.MergeFrom(p.DeepCopy())
-	metav1.SetMetaDataAnnotation(&p.ObjectMeta, name, value)
+	p.Spec.Launch = &asked
 	w.Must(w.Patch(w.Context(), p, patch))
 }
 
 func TestFilesFollowTheMesh(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	w.addNode("n1", 4)
-	w.operateWithItsRights()
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	p := w.PlacementOf("llm", 2, 2)
-	p.Annotations = map[string]string{launch.AnnotationHosts: "llm-{pod}.llm"}
+	p.Spec.Launch = &v1alpha1.Launch{Hosts: "llm-{pod}.llm"}
 	w.place(p)
 	plan := w.awaitPlan("llm", "llm-1")
 	if got, want := w.awaitLaunchable("FilesWritten"), "ConfigMap llm-mesh starts 2 pods by vllm."; got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}
 
-	mesh := w.mesh("llm")
+	mesh := w.mesh()
 	got := w.files(t.Context())
 	if !metav1.IsControlledBy(got, mesh) || got.Labels[v1alpha1.LabelPlan] != "llm-1" {
 		t.Errorf("the ConfigMap is of %v with the labels %v", got.OwnerReferences, got.Labels)
@@ -88,17 +79,17 @@ func TestFilesFollowTheMesh(t *testing.T) {
 	// Another number of copies has another plan and other files.
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 1 })
 	plan = w.awaitPlan("llm", "llm-2")
-	want := wantedFiles(t, plan, w.mesh("llm"), p)
+	want := wantedFiles(t, plan, w.mesh(), p)
 	w.Eventually("the files are those of the new plan", func(ctx context.Context) bool { return cmp.Equal(want, w.files(ctx).Data) })
 
 	w.remove("llm")
 	w.Eventually("the files are gone", func(ctx context.Context) bool { return w.files(ctx).UID == "" })
 }
 
-// wantedFiles returns the files that the annotations of the placement ask for.
+// wantedFiles returns the files that spec.launch of the placement asks for.
 func wantedFiles(t *testing.T, plan *v1alpha1.ShardingPlan, mesh *v1alpha1.DeviceMesh, p *v1alpha1.ModelPlacement) map[string]string {
 	t.Helper()
-	options, err := launch.OptionsOf(p.Annotations)
+	options, err := launch.OptionsOf(p.Spec.Launch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +111,7 @@ func wantedFiles(t *testing.T, plan *v1alpha1.ShardingPlan, mesh *v1alpha1.Devic
 func TestFilesComeBackAndSurplusGoes(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	w.addNode("n1", 2)
-	w.operateWithItsRights()
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.place(w.PlacementOf("llm", 2, 1))
 	w.awaitLaunchable("FilesWritten")
 	first := w.files(t.Context())
@@ -141,20 +132,18 @@ func TestFilesComeBackAndSurplusGoes(t *testing.T) {
 func TestPlacementsThatCannotBeLaunched(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	w.addNode("n1", 2)
-	w.operateWithItsRights()
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.place(w.PlacementOf("llm", 2, 1))
 	w.awaitLaunchable("FilesWritten")
-	w.annotate(launch.AnnotationHosts, "llm-{rank}")
-	if got := w.awaitLaunchable("CannotLaunch"); !strings.Contains(got, "{rank} is unknown") {
+	w.launch(v1alpha1.Launch{Hosts: "-{pod}.llm"})
+	if got := w.awaitLaunchable("CannotLaunch"); !strings.Contains(got, `"-0.llm", which is no host name`) {
 		t.Errorf("message %q", got)
 	}
 	w.Eventually("files of before are gone", func(ctx context.Context) bool { return w.files(ctx).UID == "" })
-	if got := w.awaitReason("llm", "Placed"); got.Status.Phase != v1alpha1.PhaseReady {
-		t.Errorf("the placement is %s: its plan and mesh are as they were", got.Status.Phase)
+	if got := w.awaitReason("llm", "Placed"); placed(got).Status != metav1.ConditionTrue {
+		t.Errorf("the placement is %+v: its plan and mesh are as they were", placed(got))
 	}
-	w.annotate(launch.AnnotationHosts, "llm-{pod}.llm")
-	w.annotate(launch.AnnotationLauncher, "env")
-	w.annotate(launch.AnnotationPodDevices, "1")
+	w.launch(v1alpha1.Launch{Hosts: "llm-{pod}.llm", Launcher: "env", DevicesPerPod: new(int32(1))})
 	w.awaitLaunchable("FilesWritten")
 	w.Eventually("the files are those of another launcher and of other pods", func(ctx context.Context) bool {
 		data := w.files(ctx).Data
@@ -169,7 +158,7 @@ func TestFilesWhoseNameIsTaken(t *testing.T) {
 	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: testNamespace, Name: "llm-mesh"}, Data: map[string]string{"a": "b"}}
 	w.Must(w.Create(t.Context(), theirs))
 	w.Cleanup(func() { w.Must(client.IgnoreNotFound(w.Delete(context.WithoutCancel(t.Context()), theirs))) })
-	w.operateWithItsRights()
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.place(w.PlacementOf("llm", 2, 1))
 	if got := w.awaitLaunchable("NameTaken"); !strings.Contains(got, "ConfigMap llm-mesh exists") {
 		t.Errorf("message %q", got)
@@ -178,6 +167,6 @@ func TestFilesWhoseNameIsTaken(t *testing.T) {
 		t.Errorf("the ConfigMap became %v", got)
 	}
 	w.Must(w.Delete(t.Context(), theirs))
-	w.annotate(launch.AnnotationHosts, "llm-{pod}.llm")
+	w.launch(v1alpha1.Launch{Hosts: "llm-{pod}.llm"})
 	w.awaitLaunchable("FilesWritten")
 }

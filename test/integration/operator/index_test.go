@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -74,7 +73,7 @@ func TestIndexIsConfirmedByTheAPIServer(t *testing.T) {
 	}
 	now, err := index.Read(w.Context(), w.plans())
 	w.Must(err)
-	if free := now.Cluster(nil).Free(); len(free) != 2 || free[0].Node != "n2" {
+	if free := now.Cluster(nil, nil).Free(); len(free) != 2 || free[0].Node != "n2" {
 		t.Errorf("free at the end: %v", free)
 	}
 }
@@ -85,8 +84,8 @@ func TestPlanOfAnOutdatedIndexIsNotMade(t *testing.T) {
 	w.addNode("n1", 2)
 	computed, changed := make(chan struct{}), make(chan struct{})
 	var first sync.Once
-	w.operate(operator.Options{Planner: func(c *fleet.Cluster, r shape.Request) (*v1alpha1.ShardingPlanSpec, error) {
-		spec, err := operation.FirstFit(c, r)
+	w.operate(operator.Options{Planner: func(ctx context.Context, c *fleet.Cluster, r shape.Request) (*v1alpha1.ShardingPlanSpec, error) {
+		spec, err := operation.FirstFit(ctx, c, r)
 		first.Do(func() {
 			close(computed)
 			<-changed
@@ -103,7 +102,7 @@ func TestPlanOfAnOutdatedIndexIsNotMade(t *testing.T) {
 		i.Status.Allocations = []v1alpha1.Allocation{{Device: operation.DeviceID(0), Namespace: "other", Pod: "stranger"}}
 	})
 	close(changed)
-	w.Eventually("the placement is ready", func(context.Context) bool { return ready(w.placement("llm")).Status == metav1.ConditionTrue })
+	w.Eventually("the placement is ready", func(context.Context) bool { return placed(w.placement("llm")).Reason == v1alpha1.ReasonPlaced })
 	plans := w.plans()
 	if len(plans) != 1 || plans[0].Spec.Revision != 1 || plans[0].Spec.Nodes[0].Devices[0] != operation.DeviceID(1) {
 		t.Errorf("got %+v", plans)

@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -94,15 +91,25 @@ func buildOperator(w world) string {
 type process struct {
 	world
 	cmd *exec.Cmd
-	log bytes.Buffer
+	log *os.File
+}
+
+// said is what the process has logged.
+func (p *process) said() string {
+	text, err := os.ReadFile(p.log.Name())
+	p.Must(err)
+	return string(text)
 }
 
 func (w world) start(binary, kubeconfig string) *process {
 	w.Helper()
-	p := &process{world: w}
+	log, err := os.Create(filepath.Join(w.TempDir(), "operator.log"))
+	w.Must(err)
+	w.Cleanup(func() { _ = log.Close() })
+	p := &process{world: w, log: log}
 	p.cmd = exec.CommandContext(context.WithoutCancel(w.Context()), binary, "--kubeconfig", kubeconfig,
 		"--leader-elect=false", "--health-address=0", "--metrics-address=0", "--log-level=warn")
-	p.cmd.Stderr = &p.log
+	p.cmd.Stderr = log
 	w.Must(p.cmd.Start())
 	w.Cleanup(p.kill)
 	return p
@@ -116,7 +123,7 @@ func (p *process) kill() {
 	err := p.cmd.Process.Kill()
 	waited := p.cmd.Wait()
 	if errors.Is(err, os.ErrProcessDone) || p.cmd.ProcessState.Exited() {
-		p.Errorf("the operator ended by itself: %v\n%s", waited, p.log.String())
+		p.Errorf("the operator ended by itself: %v\n%s", waited, p.said())
 	}
 }
 
@@ -223,13 +230,13 @@ func (w world) unsettled(ctx context.Context) string {
 
 // unserved says whether a placement does not have what it could have.
 func unserved(now *fleet.Snapshot, p *v1alpha1.ModelPlacement) string {
-	c := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
+	c := placed(p)
 	switch {
-	case c == nil || p.Status.ObservedGeneration != p.Generation:
+	case c.Type == "":
 		return p.Name + " was not seen"
-	case c.Status == metav1.ConditionTrue && p.Status.Replicas != *p.Spec.Replicas:
-		return fmt.Sprintf("%s has %d copies of %d", p.Name, p.Status.Replicas, *p.Spec.Replicas)
-	case c.Status == metav1.ConditionTrue || *p.Spec.Replicas == 0 && p.Status.Plan == "":
+	case c.Reason == v1alpha1.ReasonPlaced && p.Status.PlannedReplicas != *p.Spec.Replicas:
+		return fmt.Sprintf("%s has %d copies of %d", p.Name, p.Status.PlannedReplicas, *p.Spec.Replicas)
+	case c.Reason == v1alpha1.ReasonPlaced || *p.Spec.Replicas == 0 && p.Status.Plan == "":
 		return ""
 	}
 	var own []v1alpha1.ShardingPlan
@@ -244,7 +251,7 @@ func unserved(now *fleet.Snapshot, p *v1alpha1.ModelPlacement) string {
 		return err.Error()
 	}
 	request.Model = m
-	if _, err := placement.DefaultPlanner(now.Cluster(own), request); err == nil {
+	if _, err := placement.DefaultPlanner(context.Background(), now.Cluster(own, nil), request); err == nil {
 		return p.Name + " fits and is not placed: " + c.Reason
 	}
 	return ""
@@ -278,7 +285,7 @@ func TestTwoOperatorsNeverShareADevice(t *testing.T) {
 		for i := range placements {
 			name := fmt.Sprintf("p%d", i)
 			p := &v1alpha1.ModelPlacement{}
-			if w.Get(t.Context(), client.ObjectKey{Namespace: testNamespace, Name: name}, p) == nil && p.Status.Phase == v1alpha1.PhaseReady {
+			if w.Get(t.Context(), client.ObjectKey{Namespace: testNamespace, Name: name}, p) == nil && placed(p).Reason == v1alpha1.ReasonPlaced {
 				w.Must(w.Delete(t.Context(), p))
 				served++
 			}

@@ -12,19 +12,24 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
+	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/test/operation"
 )
 
-// pool is all there is to reserve in the tests of the ledger.
-var pool = []string{"n/d0", "n/d1", "n/d2"}
+// devices are all there is to reserve in a test of the ledger.
+type devices []string
+
+// pool is what placement a, which has the first two, and others have.
+var pool = devices{"n/d0", "n/d1", "n/d2"}
 
 func (w world) ledger(c client.WithWatch) *ledger.Ledger {
 	return &ledger.Ledger{Reader: c, Writer: c, Namespace: operation.Namespace, Now: time.Now}
 }
 
 // take decides for count devices that nobody else has, in place of the placement's active plans.
-func take(placement string, count int) ledger.Decide {
-	return func(_ context.Context, plans []v1alpha1.ShardingPlan) (*ledger.Decision, error) {
+func (d devices) take(placement string, count int) ledger.Decide {
+	return func(_ context.Context, now *ledger.State) (*ledger.Decision, error) {
+		plans := now.Plans
 		var own []v1alpha1.ShardingPlan
 		held := map[string]bool{}
 		revision := int64(0)
@@ -40,7 +45,7 @@ func take(placement string, count int) ledger.Decide {
 				held[device] = true
 			}
 		}
-		free := slices.DeleteFunc(slices.Clone(pool), func(d string) bool { return held[d] })
+		free := slices.DeleteFunc(slices.Clone(d), func(d string) bool { return held[d] })
 		if len(free) < count {
 			return nil, errFull
 		}
@@ -51,14 +56,20 @@ func take(placement string, count int) ledger.Decide {
 
 var errFull = errors.New("not enough devices")
 
+func everyPlan(*v1alpha1.ShardingPlan) bool { return true }
+
 // operations are what two operators may do at the same time, on plan a-1 which holds n/d0 and n/d1.
 var operations = map[string]func(context.Context, *ledger.Ledger) error{
 	"reserves the free device": func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Reserve(ctx, take("b", 1))
+		_, err := l.Reserve(ctx, pool.take("b", 1))
 		return err
 	},
 	"replaces the plan": func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Reserve(ctx, take("a", 2))
+		_, err := l.Reserve(ctx, pool.take("a", 2))
+		return err
+	},
+	"settles": func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.Settle(ctx, everyPlan)
 		return err
 	},
 	"reclaims": func(ctx context.Context, l *ledger.Ledger) error {
@@ -67,7 +78,7 @@ var operations = map[string]func(context.Context, *ledger.Ledger) error{
 	},
 	"loses the ledger": func(ctx context.Context, l *ledger.Ledger) error {
 		return errors.Join(client.IgnoreNotFound(l.Writer.Delete(ctx, ledgerMap())), func() error {
-			_, err := l.Reserve(ctx, take("c", 1))
+			_, err := l.Reserve(ctx, pool.take("c", 1))
 			return err
 		}())
 	},
@@ -75,34 +86,41 @@ var operations = map[string]func(context.Context, *ledger.Ledger) error{
 
 // expected says whether an operation may end with the error: another operator was faster or took the devices, or the process "ended".
 func expected(err error) bool {
-	return err == nil || errors.Is(err, ledger.ErrConflict) || errors.Is(err, errFull) || errors.Is(err, errCrashed)
+	var refused *objects.Refused
+	return err == nil || errors.As(err, &refused) || errors.Is(err, ledger.ErrConflict) || errors.Is(err, errFull) || errors.Is(err, errCrashed)
 }
 
 // begin makes plan a-1 active.
 func (w world) begin() {
 	w.Helper()
 	first := planOf("a", 1, []string{"n/d0", "n/d1"})
-	_, err := w.ledger(w.WithWatch).Reserve(w.Context(), func(context.Context, []v1alpha1.ShardingPlan) (*ledger.Decision, error) {
+	_, err := w.ledger(w.WithWatch).Reserve(w.Context(), func(context.Context, *ledger.State) (*ledger.Decision, error) {
 		return &ledger.Decision{Plan: first}, nil
 	})
 	w.Must(err)
 }
 
-// recover does what an operator does that starts afterwards, and checks what must be so then.
-func (w world) recover() {
+// recover does what an operator does that starts afterwards, and checks what must be so then: nothing is left behind, no device is in
+// two plans, every device is in use, and the placements that had devices have some.
+func (w world) recover(pool devices, placements ...string) {
 	w.Helper()
 	l := w.ledger(w.WithWatch)
-	_, err := l.Reclaim(w.Context())
+	_, err := l.Settle(w.Context(), everyPlan)
 	w.Must(err)
-	if _, err := l.Reserve(w.Context(), take("z", 1)); err != nil && !errors.Is(err, errFull) {
+	_, err = l.Reclaim(w.Context())
+	w.Must(err)
+	for n := 0; err == nil; n++ {
+		_, err = l.Reserve(w.Context(), pool.take(fmt.Sprintf("z%d", n), 1))
+	}
+	if !errors.Is(err, errFull) {
 		w.Error(err)
 	}
-	held, placements := map[string]string{}, map[string]bool{}
+	held := map[string]string{}
 	for _, plan := range w.plans() {
 		if !ledger.Active(&plan) {
 			w.Errorf("plan %s was left behind", plan.Name)
 		}
-		placements[plan.Spec.Placement.Name] = true
+		placements = slices.DeleteFunc(placements, func(name string) bool { return name == plan.Spec.Placement.Name })
 		for _, device := range devicesOf(&plan) {
 			if other, twice := held[device]; twice {
 				w.Errorf("device %s is in plans %s and %s", device, other, plan.Name)
@@ -110,8 +128,8 @@ func (w world) recover() {
 			held[device] = plan.Name
 		}
 	}
-	if !placements["a"] {
-		w.Error("placement a lost its plan")
+	for _, name := range placements {
+		w.Errorf("placement %s lost its plan", name)
 	}
 	if len(held) != len(pool) {
 		w.Errorf("%d of %d devices are held though all are wanted: %v", len(held), len(pool), held)
@@ -144,7 +162,7 @@ func TestLedgerSurvivesACrashAtEachRequest(t *testing.T) {
 						t.Error(err)
 					}
 					done = !crash.dead
-					w.recover()
+					w.recover(pool, "a")
 					watched.check(1)
 				})
 				if t.Failed() {
@@ -179,7 +197,7 @@ func TestLedgerHoldsAgainstAStaleOperator(t *testing.T) {
 					if err := operate(t.Context(), w.ledger(paused.wrap(w.WithWatch))); !expected(err) {
 						t.Error(err)
 					}
-					w.recover()
+					w.recover(pool, "a")
 					watched.check(1)
 				})
 				if t.Failed() {

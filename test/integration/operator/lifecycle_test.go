@@ -8,6 +8,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,41 +23,54 @@ func TestPlacementIsPlacedWhenDevicesAppear(t *testing.T) {
 	w.place(w.PlacementOf("llm", 2, 1))
 
 	waiting := w.awaitReason("llm", "TooFewDevices")
-	if waiting.Status.Phase != v1alpha1.PhaseUnplaceable || waiting.Status.Shortfall == nil {
-		t.Errorf("phase %q, shortfall %v; want Unplaceable with numbers", waiting.Status.Phase, waiting.Status.Shortfall)
+	if placed(waiting).Status != metav1.ConditionFalse || waiting.Status.Shortfall == nil {
+		t.Errorf("Placed is %+v, shortfall %v; want it False with numbers", placed(waiting), waiting.Status.Shortfall)
 	}
 	w.addNode("n1", 4)
 	plan := w.awaitPlan("llm", "llm-1")
 
-	placed := w.placement("llm")
-	got := placed.Status
-	got.Conditions = nil
+	var made *v1alpha1.ModelPlacement
+	w.Eventually("it is said that nobody made pods", func(context.Context) bool {
+		made = w.placement("llm")
+		c := meta.FindStatusCondition(made.Status.Conditions, v1alpha1.ConditionReady)
+		return c != nil && c.Reason == "NoPods"
+	})
+	got := made.Status
+	if got.LastProgressTime == nil {
+		t.Error("the time of the last progress is missing")
+	}
+	got.Conditions, got.LastProgressTime = nil, nil
 	want := v1alpha1.ModelPlacementStatus{
-		ObservedGeneration: 1, Phase: v1alpha1.PhaseReady, Model: "llm", Strategy: "TP2", Devices: 2, Nodes: 1,
-		Plan: "llm-1", Mesh: "llm", Replicas: 1, Selector: "rankwright.dev/placement=llm",
+		ObservedGeneration: 1, Model: "llm", Strategy: "TP2", Devices: 2, Nodes: 1,
+		Plan: "llm-1", Revision: 1, PlanGeneration: 1, Mesh: "llm", PlannedReplicas: 1, Selector: "rankwright.dev/placement=llm,rankwright.dev/worker=0",
+		Summary: v1alpha1.PlacementSummary{Pods: "0/1"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
-	for _, kind := range []string{v1alpha1.ConditionPlanned, v1alpha1.ConditionReserved, v1alpha1.ConditionMeshed, v1alpha1.ConditionReady} {
-		found := false
-		for _, c := range placed.Status.Conditions {
-			found = found || c.Type == kind && c.Status == metav1.ConditionTrue && c.ObservedGeneration == 1
-		}
-		if !found {
-			t.Errorf("condition %s is not True for generation 1: %+v", kind, placed.Status.Conditions)
-		}
+	states := map[string]metav1.ConditionStatus{
+		v1alpha1.ConditionPlaced: metav1.ConditionTrue, v1alpha1.ConditionReady: metav1.ConditionFalse, v1alpha1.ConditionProgressing: metav1.ConditionTrue,
+		v1alpha1.ConditionObserved: metav1.ConditionTrue, v1alpha1.ConditionDrifted: metav1.ConditionFalse,
 	}
-	mesh := w.mesh("llm")
+	for _, c := range made.Status.Conditions {
+		if c.Status != states[c.Type] || c.ObservedGeneration != 1 {
+			t.Errorf("condition %+v, want status %q of generation 1", c, states[c.Type])
+		}
+		delete(states, c.Type)
+	}
+	if len(states) > 0 {
+		t.Errorf("conditions %v are missing", states)
+	}
+	mesh := w.mesh()
 	if mesh.Spec.Plan != plan.Name || mesh.Spec.WorldSize != 2 || mesh.Spec.Members[0].Address != "10.0.0.1" {
 		t.Errorf("mesh of plan %q with %d ranks at %v", mesh.Spec.Plan, mesh.Spec.WorldSize, mesh.Spec.Members)
 	}
 	for _, child := range []client.Object{plan, mesh} {
-		if !metav1.IsControlledBy(child, placed) || child.GetLabels()[v1alpha1.LabelRevision] != "1" || child.GetLabels()[v1alpha1.LabelPlacement] != "llm" {
+		if !metav1.IsControlledBy(child, made) || child.GetLabels()[v1alpha1.LabelRevision] != "1" || child.GetLabels()[v1alpha1.LabelPlacement] != "llm" {
 			t.Errorf("%T: owners %v, labels %v", child, child.GetOwnerReferences(), child.GetLabels())
 		}
 	}
-	w.awaitEvents("Unplaceable", "Planned")
+	w.awaitEvents("TooFewDevices", "Placed")
 }
 
 // awaitEvents waits for events with the reasons about placement llm, or its mesh.
@@ -90,7 +104,8 @@ func TestPlacementScales(t *testing.T) {
 		t.Errorf("3 copies have %d devices", plan.Spec.Totals.Devices)
 	}
 	w.Must(w.SubResource("scale").Get(t.Context(), p, scale))
-	if scale.Status.Replicas != 3 || scale.Status.Selector != "rankwright.dev/placement=llm" {
+	// No copy of the plan has a pod.
+	if scale.Status.Replicas != 0 || scale.Status.Selector != "rankwright.dev/placement=llm,rankwright.dev/worker=0" {
 		t.Errorf("scale says %d copies of %q", scale.Status.Replicas, scale.Status.Selector)
 	}
 	if plans := w.plans(); len(plans) != 1 {
@@ -99,20 +114,20 @@ func TestPlacementScales(t *testing.T) {
 
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 9 })
 	kept := w.awaitReason("llm", "TooFewDevices")
-	if kept.Status.Plan != "llm-2" || kept.Status.Replicas != 3 || kept.Status.Devices != 3 {
-		t.Errorf("9 copies do not fit: plan %q with %d copies on %d devices should stay in force", kept.Status.Plan, kept.Status.Replicas, kept.Status.Devices)
+	if kept.Status.Plan != "llm-2" || kept.Status.PlannedReplicas != 3 || kept.Status.Devices != 3 {
+		t.Errorf("9 copies do not fit: plan %q with %d copies on %d devices should stay in force", kept.Status.Plan, kept.Status.PlannedReplicas, kept.Status.Devices)
 	}
 
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 0 })
 	none := w.awaitReason("llm", "ScaledToZero")
-	if none.Status.Plan != "" || none.Status.Devices != 0 || none.Status.Replicas != 0 {
+	if none.Status.Plan != "" || none.Status.Devices != 0 || none.Status.PlannedReplicas != 0 {
 		t.Errorf("scaled to zero: %+v", none.Status)
 	}
 	w.Eventually("nothing is reserved", func(ctx context.Context) bool { return w.children(ctx, "llm") == 0 })
 	w.awaitEvents("Replanned", "Released")
 
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 2 })
-	w.Eventually("it is placed again", func(context.Context) bool { return w.placement("llm").Status.Replicas == 2 })
+	w.Eventually("it is placed again", func(context.Context) bool { return w.placement("llm").Status.PlannedReplicas == 2 })
 	watched.check(3)
 }
 
@@ -138,23 +153,27 @@ func TestPodsHoldDevicesAfterTheirPlacement(t *testing.T) {
 	w.place(w.PlacementOf("first", 1, 1))
 	plan := w.awaitPlan("first", "first-1")
 	pod := w.runPod("first-0", "n1", map[string]string{v1alpha1.LabelPlacement: "first", v1alpha1.LabelPlan: plan.Name})
+	bound := client.MergeFrom(pod.DeepCopy())
+	pod.Annotations = map[string]string{
+		v1alpha1.AnnotationPlacementUID: string(plan.Spec.Placement.UID), v1alpha1.AnnotationDevices: string(operation.DeviceID(0)),
+	}
+	w.Must(w.Patch(t.Context(), pod, bound))
 	w.remove("first")
 
+	// The pod holds the device that it was bound to, and when the kubelet has reported it the one that the kubelet says.
 	w.place(w.PlacementOf("second", 1, 1))
-	w.awaitReason("second", "TooFewDevices")
-	// The kubelet says which device the pod holds, so that the other device is free.
-	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) {
-		i.Status.Allocations = []v1alpha1.Allocation{{Device: operation.DeviceID(0), Namespace: testNamespace, Pod: pod.Name}}
-	})
 	if got := devicesOf(w.awaitPlan("second", "second-1")); !cmp.Equal(got, []string{"n1/" + string(operation.DeviceID(1))}) {
 		t.Errorf("the second placement has %v, of which the first one's pod holds %s", got, operation.DeviceID(0))
 	}
+	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) {
+		i.Status.Allocations = []v1alpha1.Allocation{{Device: operation.DeviceID(0), Namespace: testNamespace, Pod: pod.Name}}
+	})
 	// A placement of the same name does not get the plan's name that the pod carries.
 	w.place(w.PlacementOf("first", 1, 1))
 	w.awaitReason("first", "TooFewDevices")
 	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) { i.Status.Allocations = nil })
 	w.Must(w.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
-	w.Eventually("the first placement is placed anew", func(context.Context) bool { return w.placement("first").Status.Phase == v1alpha1.PhaseReady })
+	w.Eventually("the first placement is placed anew", func(context.Context) bool { return placed(w.placement("first")).Reason == v1alpha1.ReasonPlaced })
 }
 
 func (w world) runPod(name, node string, labels map[string]string) *corev1.Pod {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/operator"
 	"github.com/rankwright/rankwright/test/operation"
 )
 
@@ -34,7 +35,7 @@ func (w world) awaitLinks(slowest v1alpha1.SlowestLink) {
 		}
 	}()
 	w.Eventually("the mesh names its slowest links", func(context.Context) bool {
-		diff = cmp.Diff([]v1alpha1.SlowestLink{world, tensor}, w.mesh("llm").Status.SlowestLinks)
+		diff = cmp.Diff([]v1alpha1.SlowestLink{world, tensor}, w.mesh().Status.SlowestLinks)
 		return diff == ""
 	})
 }
@@ -43,7 +44,7 @@ func TestMeshNamesItsSlowestLinks(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	w.addNode("n1", 4)
 	w.connect(3, 450_000)
-	w.operateWithItsRights()
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.place(w.PlacementOf("llm", 2, 1))
 	w.awaitPlan("llm", "llm-1")
 	w.awaitLinks(v1alpha1.SlowestLink{Kind: "NVLink", MBps: 450_000, Ranks: []int32{0, 1}})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -24,7 +25,7 @@ var cluster *controlplane.ControlPlane
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
-	controlplane.Main(m, &cluster)
+	controlplane.MainWith(m, controlplane.Options{FeatureGates: map[string]bool{"DRADeviceTaintRules": true}, APIs: []string{"resource.k8s.io/v1beta2"}}, &cluster)
 }
 
 // world is the cluster as one test uses it, empty at the start.
@@ -52,7 +53,7 @@ func newWorld(t *testing.T, uses extent) world {
 func (w world) empty() {
 	w.Helper()
 	zero := client.GracePeriodSeconds(0)
-	for _, kind := range []client.Object{&v1alpha1.ModelPlacement{}, &v1alpha1.ShardingPlan{}, &v1alpha1.DeviceMesh{}, &corev1.Pod{}, &corev1.ConfigMap{}} {
+	for _, kind := range []client.Object{&v1alpha1.ModelPlacement{}, &v1alpha1.ShardingPlan{}, &v1alpha1.DeviceMesh{}, &corev1.Pod{}, &corev1.ConfigMap{}, &appsv1.ControllerRevision{}} {
 		w.Must(w.DeleteAllOf(w.Context(), kind, client.InNamespace(testNamespace), zero))
 	}
 	w.Must(client.IgnoreNotFound(w.Delete(w.Context(), cordonsMap())))

@@ -17,7 +17,7 @@ import (
 // operate runs an operator without leader election until the test ends.
 func (w world) operate(options operator.Options) {
 	w.Helper()
-	w.RunOperator(cluster.Config(), options)
+	w.RunOperator(options)
 }
 
 // addNode makes a node with an inventory of so many healthy devices.
@@ -30,13 +30,8 @@ func (w world) addNode(name string, devices int) {
 // changeInventory changes the inventory of node n1.
 func (w world) changeInventory(change func(*v1alpha1.AcceleratorInventory)) {
 	w.Helper()
-	var inventory v1alpha1.AcceleratorInventory
-	w.Must(w.Get(w.Context(), client.ObjectKey{Name: "n1"}, &inventory))
-	changed := inventory.DeepCopy()
-	change(changed)
-	// The operator writes to the inventory as well: what it wrote meanwhile stays.
-	w.Must(w.Patch(w.Context(), changed.DeepCopy(), client.MergeFrom(&inventory)))
-	w.Must(w.Status().Patch(w.Context(), changed, client.MergeFrom(&inventory)))
+	inventory := &v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
+	w.Change(inventory, func() { change(inventory) })
 }
 
 func (w world) place(p *v1alpha1.ModelPlacement) *v1alpha1.ModelPlacement {
@@ -48,11 +43,8 @@ func (w world) place(p *v1alpha1.ModelPlacement) *v1alpha1.ModelPlacement {
 // change edits the spec of placement llm.
 func (w world) change(edit func(*v1alpha1.ModelPlacementSpec)) {
 	w.Helper()
-	w.Eventually("the placement could be edited", func(ctx context.Context) bool {
-		p := w.placement("llm")
-		edit(&p.Spec)
-		return w.Update(ctx, p) == nil
-	})
+	p := w.placement("llm")
+	w.Change(p, func() { edit(&p.Spec) })
 }
 
 func (w world) placement(name string) *v1alpha1.ModelPlacement {
@@ -62,22 +54,27 @@ func (w world) placement(name string) *v1alpha1.ModelPlacement {
 	return p
 }
 
-// ready returns the placement's Ready condition once it speaks of the spec as it is.
-func ready(p *v1alpha1.ModelPlacement) metav1.Condition {
-	c := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
+// placed returns the placement's condition Placed once it speaks of the spec as it is.
+func placed(p *v1alpha1.ModelPlacement) metav1.Condition {
+	c := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionPlaced)
 	if c == nil || p.Status.ObservedGeneration != p.Generation || c.ObservedGeneration != p.Generation {
 		return metav1.Condition{}
 	}
 	return *c
 }
 
-// awaitReason waits until the placement's Ready condition has a reason, and returns the placement.
+// lacksDevices says whether a placement is told what it lacks while a plan is in force.
+func lacksDevices(p *v1alpha1.ModelPlacement) bool {
+	return placed(p).Status == metav1.ConditionTrue && p.Status.Shortfall != nil
+}
+
+// awaitReason waits until the placement's condition Placed has a reason, and returns the placement.
 func (w world) awaitReason(name, reason string) *v1alpha1.ModelPlacement {
 	w.Helper()
 	var p *v1alpha1.ModelPlacement
 	w.Eventually(fmt.Sprintf("placement %s is %s", name, reason), func(context.Context) bool {
 		p = w.placement(name)
-		return ready(p).Reason == reason
+		return placed(p).Reason == reason
 	})
 	return p
 }
@@ -87,17 +84,18 @@ func (w world) awaitPlan(name, planName string) *v1alpha1.ShardingPlan {
 	w.Helper()
 	w.Eventually(fmt.Sprintf("placement %s is placed by %s", name, planName), func(context.Context) bool {
 		p := w.placement(name)
-		return ready(p).Status == metav1.ConditionTrue && p.Status.Plan == planName
+		return placed(p).Reason == v1alpha1.ReasonPlaced && p.Status.Plan == planName
 	})
 	found := &v1alpha1.ShardingPlan{}
 	w.Must(w.Get(w.Context(), client.ObjectKey{Namespace: testNamespace, Name: planName}, found))
 	return found
 }
 
-func (w world) mesh(name string) *v1alpha1.DeviceMesh {
+// mesh reads the mesh of placement llm.
+func (w world) mesh() *v1alpha1.DeviceMesh {
 	w.Helper()
 	mesh := &v1alpha1.DeviceMesh{}
-	w.Must(w.Get(w.Context(), client.ObjectKey{Namespace: testNamespace, Name: name}, mesh))
+	w.Must(w.Get(w.Context(), client.ObjectKey{Namespace: testNamespace, Name: "llm"}, mesh))
 	return mesh
 }
 

@@ -3,11 +3,10 @@ package operator
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/operator"
@@ -21,7 +20,7 @@ import (
 
 // unequalCopies puts the first copy on one device and each further one on two, all on the one node. A copy stays where it
 // is as long as its devices are free. It stands for the planner where the test is about copies of different shape.
-func unequalCopies(cluster *fleet.Cluster, request shape.Request) (*v1alpha1.ShardingPlanSpec, error) {
+func unequalCopies(_ context.Context, cluster *fleet.Cluster, request shape.Request) (*v1alpha1.ShardingPlanSpec, error) {
 	var free []v1alpha1.DeviceID
 	node := ""
 	for _, d := range cluster.Free() {
@@ -94,14 +93,13 @@ func TestCopiesOfDifferentShapeScale(t *testing.T) {
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 3 })
 	three := w.awaitPlan("llm", "llm-2")
 	status := w.placement("llm").Status
-	if status.Replicas != 3 || status.Devices != 5 || status.Strategy != "None + TP2 and more" {
-		t.Errorf("status: %d copies on %d devices by %q", status.Replicas, status.Devices, status.Strategy)
+	if status.PlannedReplicas != 3 || status.Devices != 5 || status.Strategy != "None + TP2 and more" {
+		t.Errorf("status: %d copies on %d devices by %q", status.PlannedReplicas, status.Devices, status.Strategy)
 	}
-	meshed := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionMeshed)
-	if want := "Mesh llm has 1 copy of 1 rank and 2 copies of 2 ranks."; meshed == nil || meshed.Message != want {
-		t.Errorf("condition %+v, want it to say %q", meshed, want)
+	if want, said := "llm-2 has 5 devices of 1 node: None + TP2 and more, ", placed(w.placement("llm")).Message; !strings.HasPrefix(said, want) {
+		t.Errorf("Placed says %q, want it to begin with %q", said, want)
 	}
-	mesh := w.mesh("llm")
+	mesh := w.mesh()
 	want := []v1alpha1.MeshMember{
 		{Node: "n1", Address: "10.0.0.1", Devices: []v1alpha1.DeviceID{operation.DeviceID(0)}},
 		{Node: "n1", Address: "10.0.0.1", Replica: 1, Devices: []v1alpha1.DeviceID{operation.DeviceID(1), operation.DeviceID(2)}},
@@ -110,7 +108,7 @@ func TestCopiesOfDifferentShapeScale(t *testing.T) {
 	if diff := cmp.Diff(want, mesh.Spec.Members); diff != "" || mesh.Spec.Replicas != 3 || mesh.Spec.Shape != "1 + tp2 x2" {
 		t.Errorf("mesh of %d copies of %q, members (-want +got):\n%s", mesh.Spec.Replicas, mesh.Spec.Shape, diff)
 	}
-	w.awaitSlots(mesh.Spec.SlotPrefix, map[v1alpha1.DeviceID]int{operation.DeviceID(0): 0, operation.DeviceID(1): 1, operation.DeviceID(2): 2, operation.DeviceID(3): 3, operation.DeviceID(4): 4})
+	w.awaitSlots(0, 1, 2, 3, 4)
 
 	// The copies that stay do not move, and what is no longer said of the others goes from the mesh.
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 2 })
@@ -118,10 +116,10 @@ func TestCopiesOfDifferentShapeScale(t *testing.T) {
 	if diff := cmp.Diff(copiesOn(three)[:2], copiesOn(two)); diff != "" {
 		t.Errorf("copies moved (-before +after):\n%s", diff)
 	}
-	w.awaitSlots(w.mesh("llm").Spec.SlotPrefix, map[v1alpha1.DeviceID]int{operation.DeviceID(0): 0, operation.DeviceID(1): 1, operation.DeviceID(2): 2})
+	w.awaitSlots(0, 1, 2)
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 1 })
 	w.awaitPlan("llm", "llm-4")
-	if mesh := w.mesh("llm"); mesh.Spec.OtherShapes != nil || mesh.Spec.Replicas != 1 || mesh.Spec.Shape != "1" {
+	if mesh := w.mesh(); mesh.Spec.OtherShapes != nil || mesh.Spec.Replicas != 1 || mesh.Spec.Shape != "1" {
 		t.Errorf("one copy is left, and the mesh has %d of %q and the shapes %v", mesh.Spec.Replicas, mesh.Spec.Shape, mesh.Spec.OtherShapes)
 	}
 	watched.check(4)
@@ -154,22 +152,22 @@ func TestLostRankIsCountedInItsCopy(t *testing.T) {
 	w.operate(operator.Options{Planner: unequalCopies})
 	w.addNode("n1", 5)
 	p := w.PlacementOf("llm", 1, 3)
-	p.Spec.OnFailure = v1alpha1.FailureHold
+	p.Spec.FailurePolicy.Action = v1alpha1.FailureHold
 	w.place(p)
 	w.awaitPlan("llm", "llm-1")
 
 	w.changeInventory(damageDevice(4, v1alpha1.Unhealthy))
 	w.awaitReason("llm", "DevicesLost")
-	lost := []v1alpha1.LostRank{{Replica: 2, Rank: 1, Node: "n1", Device: operation.DeviceID(4), Reason: "Unhealthy: Xid79"}}
-	if diff := cmp.Diff(lost, w.mesh("llm").Status.LostRanks); diff != "" {
+	lost := []v1alpha1.LostRank{{Replica: 2, Rank: 1, Node: "n1", Device: operation.DeviceID(4), Reason: "DeviceUnhealthy: Xid79"}}
+	if diff := cmp.Diff(lost, w.mesh().Status.LostRanks); diff != "" {
 		t.Errorf("lost ranks (-want +got):\n%s", diff)
 	}
 	w.changeInventory(damageDevice(4, v1alpha1.Healthy))
 	w.awaitPlan("llm", "llm-1")
 
 	// An edit that changes nothing of the plan leaves it in force.
-	w.change(func(s *v1alpha1.ModelPlacementSpec) { s.OnFailure = v1alpha1.FailureAnyShape })
-	w.Eventually("the new spec is taken into account", func(context.Context) bool { return ready(w.placement("llm")).Status == metav1.ConditionTrue })
+	w.change(func(s *v1alpha1.ModelPlacementSpec) { s.FailurePolicy.Action = v1alpha1.FailureAnyShape })
+	w.Eventually("the new spec is taken into account", func(context.Context) bool { return placed(w.placement("llm")).Reason == v1alpha1.ReasonPlaced })
 	if got := w.placement("llm").Status.Plan; got != "llm-1" {
 		t.Errorf("plan %q replaced llm-1 though nothing of it changed", got)
 	}

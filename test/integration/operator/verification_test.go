@@ -11,13 +11,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/operator"
 	"github.com/rankwright/rankwright/pkg/binding"
-	"github.com/rankwright/rankwright/pkg/launch"
 	"github.com/rankwright/rankwright/pkg/mesh/verification"
 	"github.com/rankwright/rankwright/test/operation"
 )
@@ -28,7 +26,7 @@ func (w world) verifiable(mode v1alpha1.VerificationMode) {
 	w.Must(client.IgnoreNotFound(w.Delete(w.Context(), keySecret())))
 	w.addNode("n1", 4)
 	p := w.PlacementOf("llm", 4, 1)
-	p.Annotations = map[string]string{launch.AnnotationHosts: "llm-{pod}.llm", launch.AnnotationPodDevices: "1"}
+	p.Spec.Launch = &v1alpha1.Launch{Hosts: "llm-{pod}.llm", DevicesPerPod: new(int32(1))}
 	p.Spec.Verification = &v1alpha1.Verification{Mode: mode, DeadlineSeconds: 60}
 	w.place(p)
 	w.awaitPlan("llm", "llm-1")
@@ -51,11 +49,11 @@ func (w world) runVerifying(index int, began time.Time) *corev1.Pod {
 // setVerifier writes the state of a pod's verifying container as its kubelet does.
 func (w world) setVerifier(pod *corev1.Pod, began time.Time, state corev1.ContainerState) {
 	w.Helper()
-	w.Must(w.Get(w.Context(), client.ObjectKeyFromObject(pod), pod))
 	at := metav1.NewTime(began)
-	pod.Status.StartTime = &at
-	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: verification.Container, Image: "i", State: state}}
-	w.Must(w.Status().Update(w.Context(), pod))
+	w.Change(pod, func() {
+		pod.Status.StartTime = &at
+		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: verification.Container, Image: "i", State: state}}
+	})
 }
 
 // says ends a pod's verification with a message.
@@ -102,10 +100,8 @@ func (w world) awaitTask(holds func(*verification.Task) bool) {
 
 func (w world) operateCounting() *prometheus.Registry {
 	w.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", w.operatorKubeconfig())
-	w.Must(err)
 	registry := prometheus.NewRegistry()
-	w.RunOperator(config, operator.Options{Planner: operation.FirstFit, Registry: registry})
+	w.RunOperator(operator.Options{Planner: operation.FirstFit, Registry: registry})
 	return registry
 }
 
@@ -118,7 +114,7 @@ func TestMeshIsVerifiedByItsPods(t *testing.T) {
 	})
 	secret := keySecret()
 	w.Eventually("the mesh has a key", func(ctx context.Context) bool { return w.Get(ctx, client.ObjectKeyFromObject(secret), secret) == nil })
-	if len(secret.Data[verification.KeyFile]) != 32 || !metav1.IsControlledBy(secret, w.mesh("llm")) || secret.Immutable == nil || !*secret.Immutable {
+	if len(secret.Data[verification.KeyFile]) != 32 || !metav1.IsControlledBy(secret, w.mesh()) || secret.Immutable == nil || !*secret.Immutable {
 		t.Errorf("secret of %v with %d keys", secret.OwnerReferences, len(secret.Data))
 	}
 
@@ -178,7 +174,7 @@ func (w world) awaitMetric(registry *prometheus.Registry, name string, want floa
 
 func TestBrokenAndSlowLinksAreNamed(t *testing.T) {
 	w := newWorld(t, wholeCluster)
-	w.operateWithItsRights()
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.verifiable(v1alpha1.VerificationReport)
 	now := time.Now()
 	for i, more := range []string{
@@ -207,7 +203,7 @@ func TestBrokenAndSlowLinksAreNamed(t *testing.T) {
 // At the deadline pods that said nothing are named, although no other pod named them.
 func TestMissingPodsAreNamedAtTheDeadline(t *testing.T) {
 	w := newWorld(t, wholeCluster)
-	w.operateWithItsRights()
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.verifiable(v1alpha1.VerificationRequire)
 	began := time.Now().Add(-time.Hour)
 	w.says(w.runVerifying(0, began), began, reportOf(0, `,"findings":[{"reason":"LinkBroken","peer":2}]`))
@@ -217,7 +213,7 @@ func TestMissingPodsAreNamedAtTheDeadline(t *testing.T) {
 	const want = "PodMissing 2 llm-2, PodMissing 3 , ReportInvalid 1 llm-1"
 	w.Eventually("the findings are "+want, func(context.Context) bool {
 		var found []string
-		for _, f := range w.mesh("llm").Status.Findings {
+		for _, f := range w.mesh().Status.Findings {
 			found = append(found, fmt.Sprintf("%s %d %s", f.Reason, f.Pod.Index, f.Pod.Name))
 		}
 		return strings.Join(found, ", ") == want
@@ -237,7 +233,7 @@ func TestMissingPodsAreNamedAtTheDeadline(t *testing.T) {
 // A pod that speaks for another one is not heard.
 func TestAPodSpeaksForItselfAlone(t *testing.T) {
 	w := newWorld(t, wholeCluster)
-	w.operateWithItsRights()
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.verifiable(v1alpha1.VerificationRequire)
 	now := time.Now()
 	for i := range 4 {

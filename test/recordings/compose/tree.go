@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/pkg/detect/host"
@@ -205,6 +206,15 @@ func (h *Host) Replay(t testing.TB) *host.Host {
 		t.Fatal(err)
 	}
 	return h.Host()
+}
+
+// OnlyDevice returns the one device of a status; any other number ends the test.
+func OnlyDevice(t testing.TB, status v1alpha1.AcceleratorInventoryStatus) v1alpha1.Device {
+	t.Helper()
+	if len(status.Devices) != 1 {
+		t.Fatalf("%d devices, want 1: %+v", len(status.Devices), status.Devices)
+	}
+	return status.Devices[0]
 }
 
 // GPUAt returns an NVIDIA GPU with the ids, on a host bridge of its own.

@@ -146,7 +146,7 @@ func choose(t *testing.T, cluster *fleet.Cluster, o *truth.Observation, loads []
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rate := float64(spec.Estimate.TokensPerSecond) / float64(spec.Totals.Devices); rate > best.rate && counts(planned(&spec.Strategy), sequences) {
+		if rate := float64(spec.Estimate.TokensPerSecond.Value) / float64(spec.Totals.Devices); rate > best.rate && counts(planned(&spec.Strategy), sequences) {
 			best = choice{planned(&spec.Strategy), rate}
 		}
 	}

@@ -26,7 +26,7 @@ const (
 var firmness = [constants]float64{
 	cost.WeightShare: 0.4, cost.CacheShare: 0.4, cost.LinearShare16: 0.4, cost.LinearShare8: 0.4, cost.LinearShare4: 0.4,
 	cost.AttentionShare: 0.4, cost.StageShare: 0.4, cost.ArrivalShare: 0.2, cost.TrainingShare: 0.4,
-	cost.WaveShare: 0.1, cost.FirstSeconds: 2, cost.QueueShare: 2, cost.BusyShare: 2, cost.TogetherPrompts: 2, cost.TogetherShare: 2,
+	cost.WaveShare: 0.1, cost.ExpertPadding: 0.05, cost.FirstSeconds: 2, cost.QueueShare: 2, cost.BusyShare: 2, cost.TogetherPrompts: 2, cost.TogetherShare: 2,
 }
 
 // noise is the width of the observations of a quantity, in logarithms; residuals far above it are counted with their

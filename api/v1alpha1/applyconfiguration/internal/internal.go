@@ -50,14 +50,6 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: com.github.rankwright.rankwright.api.v1alpha1.DeviceID
           elementRelationship: associative
-    - name: slots
-      type:
-        list:
-          elementType:
-            namedType: com.github.rankwright.rankwright.api.v1alpha1.Slot
-          elementRelationship: associative
-          keys:
-          - device
 - name: com.github.rankwright.rankwright.api.v1alpha1.AcceleratorInventoryStatus
   map:
     fields:
@@ -111,6 +103,22 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: observedGeneration
       type:
         scalar: numeric
+    - name: repairs
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.Repair
+          elementRelationship: associative
+          keys:
+          - device
+    - name: slots
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.Slot
+          elementRelationship: associative
+          keys:
+          - device
     - name: storage
       type:
         list:
@@ -418,8 +426,6 @@ var schemaYAML = typed.YAMLObject(`types:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.HealthState
 - name: com.github.rankwright.rankwright.api.v1alpha1.DeviceID
   scalar: string
-- name: com.github.rankwright.rankwright.api.v1alpha1.DeviceKindRequirement
-  scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.DeviceMemory
   map:
     fields:
@@ -534,6 +540,9 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: com.github.rankwright.rankwright.api.v1alpha1.LostRank
           elementRelationship: atomic
+    - name: observedGeneration
+      type:
+        scalar: numeric
     - name: slowestLinks
       type:
         list:
@@ -585,12 +594,18 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.rankwright.rankwright.api.v1alpha1.DeviceRequirements
   map:
     fields:
+    - name: families
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.DeviceFamily
+          elementRelationship: associative
     - name: minMemoryMiB
       type:
         scalar: numeric
-    - name: nodeSelector
+    - name: nodeLabelSelector
       type:
-        namedType: com.github.rankwright.rankwright.api.v1alpha1.NodeSelector
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.LabelSelector
     - name: precisions
       type:
         list:
@@ -603,10 +618,12 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             scalar: string
           elementRelationship: associative
-    - name: requirement
+    - name: tolerations
       type:
-        namedType: com.github.rankwright.rankwright.api.v1alpha1.DeviceKindRequirement
-      default: Any
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.Toleration
+          elementRelationship: atomic
     - name: vendors
       type:
         list:
@@ -626,6 +643,13 @@ var schemaYAML = typed.YAMLObject(`types:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.DeviceServer
 - name: com.github.rankwright.rankwright.api.v1alpha1.DomainTopology
   scalar: string
+- name: com.github.rankwright.rankwright.api.v1alpha1.DrainPolicy
+  map:
+    fields:
+    - name: timeoutSeconds
+      type:
+        scalar: numeric
+      default: 3600
 - name: com.github.rankwright.rankwright.api.v1alpha1.Encoder
   map:
     fields:
@@ -667,38 +691,26 @@ var schemaYAML = typed.YAMLObject(`types:
         scalar: string
     - name: stepMillis
       type:
-        scalar: numeric
-    - name: stepMillisHigh
-      type:
-        scalar: numeric
-    - name: stepMillisLow
-      type:
-        scalar: numeric
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Expected
     - name: tokensPerSecond
       type:
-        scalar: numeric
-    - name: tokensPerSecondHigh
-      type:
-        scalar: numeric
-    - name: tokensPerSecondLow
-      type:
-        scalar: numeric
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Expected
     - name: tpotMicros
       type:
-        scalar: numeric
-    - name: tpotMicrosHigh
-      type:
-        scalar: numeric
-    - name: tpotMicrosLow
-      type:
-        scalar: numeric
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Expected
     - name: ttftMillis
       type:
-        scalar: numeric
-    - name: ttftMillisHigh
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Expected
+- name: com.github.rankwright.rankwright.api.v1alpha1.Expected
+  map:
+    fields:
+    - name: high
       type:
         scalar: numeric
-    - name: ttftMillisLow
+    - name: low
+      type:
+        scalar: numeric
+    - name: value
       type:
         scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.Fabric
@@ -712,8 +724,47 @@ var schemaYAML = typed.YAMLObject(`types:
         scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.FactSource
   scalar: string
-- name: com.github.rankwright.rankwright.api.v1alpha1.FailurePolicy
+- name: com.github.rankwright.rankwright.api.v1alpha1.FailureAction
   scalar: string
+- name: com.github.rankwright.rankwright.api.v1alpha1.FailurePolicy
+  map:
+    fields:
+    - name: action
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.FailureAction
+      default: AnyShape
+    - name: deviceOccupiedSeconds
+      type:
+        scalar: numeric
+      default: 60
+    - name: deviceUnhealthySeconds
+      type:
+        scalar: numeric
+      default: 0
+    - name: drain
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.DrainPolicy
+    - name: nodeDrainedSeconds
+      type:
+        scalar: numeric
+      default: 60
+    - name: nodeNotReadySeconds
+      type:
+        scalar: numeric
+      default: 300
+    - name: nodeTaintedSeconds
+      type:
+        scalar: numeric
+      default: 0
+- name: com.github.rankwright.rankwright.api.v1alpha1.FieldEdit
+  map:
+    fields:
+    - name: path
+      type:
+        scalar: string
+    - name: value
+      type:
+        scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.FindingReason
   scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.HealthState
@@ -792,7 +843,6 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: maxSequences
       type:
         scalar: numeric
-      default: 1
     - name: maxTPOTMillis
       type:
         scalar: numeric
@@ -804,6 +854,9 @@ var schemaYAML = typed.YAMLObject(`types:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Objective
       default: Throughput
     - name: outputTokens
+      type:
+        scalar: numeric
+    - name: totalSequences
       type:
         scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.InventorySummary
@@ -838,8 +891,55 @@ var schemaYAML = typed.YAMLObject(`types:
         scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.KVCacheType
   scalar: string
+- name: com.github.rankwright.rankwright.api.v1alpha1.LabelSelector
+  map:
+    fields:
+    - name: matchExpressions
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.LabelSelectorRequirement
+          elementRelationship: atomic
+    - name: matchLabels
+      type:
+        map:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.LabelValue
+- name: com.github.rankwright.rankwright.api.v1alpha1.LabelSelectorRequirement
+  map:
+    fields:
+    - name: key
+      type:
+        scalar: string
+    - name: operator
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorOperator
+    - name: values
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.LabelValue
+          elementRelationship: associative
 - name: com.github.rankwright.rankwright.api.v1alpha1.LabelValue
   scalar: string
+- name: com.github.rankwright.rankwright.api.v1alpha1.Launch
+  map:
+    fields:
+    - name: container
+      type:
+        scalar: string
+    - name: devicesPerPod
+      type:
+        scalar: numeric
+    - name: hosts
+      type:
+        scalar: string
+    - name: launcher
+      type:
+        scalar: string
+    - name: requests
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Resources
 - name: com.github.rankwright.rankwright.api.v1alpha1.LinkDomain
   map:
     fields:
@@ -923,6 +1023,35 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: com.github.rankwright.rankwright.api.v1alpha1.DeviceID
           elementRelationship: atomic
+- name: com.github.rankwright.rankwright.api.v1alpha1.Loss
+  map:
+    fields:
+    - name: device
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.DeviceID
+    - name: due
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: message
+      type:
+        scalar: string
+    - name: node
+      type:
+        scalar: string
+    - name: reason
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.LossReason
+    - name: replicas
+      type:
+        list:
+          elementType:
+            scalar: numeric
+          elementRelationship: atomic
+    - name: since
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+- name: com.github.rankwright.rankwright.api.v1alpha1.LossReason
+  scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.LostRank
   map:
     fields:
@@ -1139,40 +1268,62 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Engine
       default: vLLM
+    - name: failurePolicy
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.FailurePolicy
+      default: {}
     - name: kvCacheType
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.KVCacheType
       default: Auto
+    - name: launch
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Launch
     - name: model
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.ModelSource
-    - name: onFailure
-      type:
-        namedType: com.github.rankwright.rankwright.api.v1alpha1.FailurePolicy
-      default: AnyShape
     - name: parallelism
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Parallelism
     - name: priorityClassName
       type:
         scalar: string
+    - name: progressDeadlineSeconds
+      type:
+        scalar: numeric
+      default: 600
     - name: quantization
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Quantization
       default: Auto
+    - name: replanRequest
+      type:
+        scalar: string
     - name: replicas
       type:
         scalar: numeric
-      default: 1
+    - name: revisionHistoryLimit
+      type:
+        scalar: numeric
+      default: 10
+    - name: suspend
+      type:
+        scalar: boolean
     - name: topology
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.TopologyRequirements
+    - name: ttlSecondsWithoutPods
+      type:
+        scalar: numeric
     - name: verification
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Verification
     - name: workload
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Workload
+    - name: workloadRef
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.WorkloadReference
 - name: com.github.rankwright.rankwright.api.v1alpha1.ModelPlacementStatus
   map:
     fields:
@@ -1190,6 +1341,15 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: estimate
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Estimate
+    - name: lastProgressTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: losses
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.Loss
+          elementRelationship: atomic
     - name: mesh
       type:
         scalar: string
@@ -1202,13 +1362,22 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: observedGeneration
       type:
         scalar: numeric
-    - name: phase
-      type:
-        namedType: com.github.rankwright.rankwright.api.v1alpha1.PlacementPhase
     - name: plan
       type:
         scalar: string
+    - name: planGeneration
+      type:
+        scalar: numeric
+    - name: plannedReplicas
+      type:
+        scalar: numeric
+    - name: readyReplicas
+      type:
+        scalar: numeric
     - name: replicas
+      type:
+        scalar: numeric
+    - name: revision
       type:
         scalar: numeric
     - name: selector
@@ -1220,6 +1389,12 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: strategy
       type:
         scalar: string
+    - name: summary
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.PlacementSummary
+    - name: withoutPodsSince
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
 - name: com.github.rankwright.rankwright.api.v1alpha1.ModelSource
   map:
     fields:
@@ -1289,35 +1464,6 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: memoryMiB
       type:
         scalar: numeric
-- name: com.github.rankwright.rankwright.api.v1alpha1.NodeSelector
-  map:
-    fields:
-    - name: matchExpressions
-      type:
-        list:
-          elementType:
-            namedType: com.github.rankwright.rankwright.api.v1alpha1.NodeSelectorRequirement
-          elementRelationship: atomic
-    - name: matchLabels
-      type:
-        map:
-          elementType:
-            namedType: com.github.rankwright.rankwright.api.v1alpha1.LabelValue
-- name: com.github.rankwright.rankwright.api.v1alpha1.NodeSelectorRequirement
-  map:
-    fields:
-    - name: key
-      type:
-        scalar: string
-    - name: operator
-      type:
-        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorOperator
-    - name: values
-      type:
-        list:
-          elementType:
-            namedType: com.github.rankwright.rankwright.api.v1alpha1.LabelValue
-          elementRelationship: associative
 - name: com.github.rankwright.rankwright.api.v1alpha1.Objective
   scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.Optimizer
@@ -1385,8 +1531,6 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: precision
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Precision
-- name: com.github.rankwright.rankwright.api.v1alpha1.PlacementPhase
-  scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.PlacementRef
   map:
     fields:
@@ -1396,7 +1540,16 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: name
       type:
         scalar: string
+    - name: requestHash
+      type:
+        scalar: string
     - name: uid
+      type:
+        scalar: string
+- name: com.github.rankwright.rankwright.api.v1alpha1.PlacementSummary
+  map:
+    fields:
+    - name: pods
       type:
         scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.PlanRow
@@ -1557,6 +1710,33 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: strategy
       type:
         scalar: string
+- name: com.github.rankwright.rankwright.api.v1alpha1.Repair
+  map:
+    fields:
+    - name: attempts
+      type:
+        scalar: numeric
+    - name: device
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.DeviceID
+    - name: fault
+      type:
+        scalar: string
+    - name: message
+      type:
+        scalar: string
+    - name: since
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: state
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.RepairState
+- name: com.github.rankwright.rankwright.api.v1alpha1.RepairState
+  scalar: string
+- name: com.github.rankwright.rankwright.api.v1alpha1.Resources
+  map:
+    elementType:
+      namedType: io.k8s.apimachinery.pkg.api.resource.Quantity
 - name: com.github.rankwright.rankwright.api.v1alpha1.ShardingPlan
   map:
     fields:
@@ -1650,6 +1830,9 @@ var schemaYAML = typed.YAMLObject(`types:
           elementRelationship: associative
           keys:
           - type
+    - name: observedGeneration
+      type:
+        scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.SharedMemory
   map:
     fields:
@@ -1674,9 +1857,6 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: neededMiB
       type:
         scalar: numeric
-    - name: suggestion
-      type:
-        scalar: string
     - name: suggestions
       type:
         list:
@@ -1793,9 +1973,30 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: change
       type:
         scalar: string
+    - name: edits
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.FieldEdit
+          elementRelationship: atomic
     - name: kind
       type:
         scalar: string
+- name: com.github.rankwright.rankwright.api.v1alpha1.Toleration
+  map:
+    fields:
+    - name: effect
+      type:
+        scalar: string
+    - name: key
+      type:
+        scalar: string
+    - name: operator
+      type:
+        scalar: string
+    - name: value
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.LabelValue
 - name: com.github.rankwright.rankwright.api.v1alpha1.TopologyRequirements
   map:
     fields:
@@ -1908,6 +2109,28 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: training
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.TrainingWorkload
+- name: com.github.rankwright.rankwright.api.v1alpha1.WorkloadReference
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
+- name: io.k8s.apimachinery.pkg.api.resource.Quantity
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
 - name: io.k8s.apimachinery.pkg.apis.meta.v1.Condition
   map:
     fields:

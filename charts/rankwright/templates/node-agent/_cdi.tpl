@@ -1,8 +1,11 @@
-{{/* Refuses what would give containers a GPU of NVIDIA's and no libcuda; nothing else. */}}
+{{/* Refuses what would give containers a GPU of NVIDIA's and no libcuda, and taints that nobody would ever set. */}}
 {{- define "rankwright.checkVendors" -}}
 {{- range $name, $vendor := .Values.vendors }}
 {{- if and (ne $name "nvidia") (or $vendor.userLibraries $vendor.imexChannels) }}
 {{- fail (printf "vendors.%s: userLibraries and imexChannels are for nvidia alone: leave them out" $name) }}
+{{- end }}
+{{- if and (eq (default "" $vendor.unhealthyTaint) "NoExecute") (not $.Values.operator.repair.enabled) }}
+{{- fail (printf "vendors.%s.unhealthyTaint: NoExecute waits for the operator to say that a device's ranks have left: set operator.repair.enabled, or take NoSchedule" $name) }}
 {{- end }}
 {{- end }}
 {{- $nvidia := default dict .Values.vendors.nvidia }}

@@ -19,9 +19,9 @@ import (
 type AcceleratorInventoryApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// What the administrator, and the operator on the administrator's behalf, asks of this node.
+	// What the administrator asks of this node.
 	Spec *AcceleratorInventorySpecApplyConfiguration `json:"spec,omitempty"`
-	// What the node agent sees on this node.
+	// What the node agent sees on this node, and which devices the operator keeps for pods.
 	Status *AcceleratorInventoryStatusApplyConfiguration `json:"status,omitempty"`
 }
 

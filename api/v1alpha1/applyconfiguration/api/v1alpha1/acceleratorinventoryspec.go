@@ -13,8 +13,6 @@ import (
 type AcceleratorInventorySpecApplyConfiguration struct {
 	// Ids, as in status.devices, of devices that no new plan and no new pod may get. What runs on them goes on.
 	CordonedDevices []apiv1alpha1.DeviceID `json:"cordonedDevices,omitempty"`
-	// Devices that are kept for one pod of a placement each. The operator writes them, for plans whose enforcement is Slot.
-	Slots []SlotApplyConfiguration `json:"slots,omitempty"`
 }
 
 // AcceleratorInventorySpecApplyConfiguration constructs a declarative configuration of the AcceleratorInventorySpec type for use with
@@ -29,19 +27,6 @@ func AcceleratorInventorySpec() *AcceleratorInventorySpecApplyConfiguration {
 func (b *AcceleratorInventorySpecApplyConfiguration) WithCordonedDevices(values ...apiv1alpha1.DeviceID) *AcceleratorInventorySpecApplyConfiguration {
 	for i := range values {
 		b.CordonedDevices = append(b.CordonedDevices, values[i])
-	}
-	return b
-}
-
-// WithSlots adds the given value to the Slots field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, values provided by each call will be appended to the Slots field.
-func (b *AcceleratorInventorySpecApplyConfiguration) WithSlots(values ...*SlotApplyConfiguration) *AcceleratorInventorySpecApplyConfiguration {
-	for i := range values {
-		if values[i] == nil {
-			panic("nil value passed to WithSlots")
-		}
-		b.Slots = append(b.Slots, *values[i])
 	}
 	return b
 }

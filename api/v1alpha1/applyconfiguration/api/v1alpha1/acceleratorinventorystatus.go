@@ -9,8 +9,14 @@ import (
 // AcceleratorInventoryStatusApplyConfiguration represents a declarative configuration of the AcceleratorInventoryStatus type for use
 // with apply.
 //
-// AcceleratorInventoryStatus is what the node agent sees.
+// AcceleratorInventoryStatus is what the node agent sees, but for the slots and repairs, which are the operator's.
 type AcceleratorInventoryStatusApplyConfiguration struct {
+	// Devices that are kept for one pod of a placement each. The operator writes them, and nobody else, for plans whose
+	// enforcement is Slot or Claim.
+	Slots []SlotApplyConfiguration `json:"slots,omitempty"`
+	// Devices with a fault that the operator cordoned, and where their repairs are. The operator writes them, and nobody else, where
+	// repair is enabled. Devices that are here take no new work, but for those that are back (state Returned).
+	Repairs []RepairApplyConfiguration `json:"repairs,omitempty"`
 	// The metadata.generation of the spec that the agent last took into account.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// Version of the node agent that wrote this status.
@@ -41,6 +47,32 @@ type AcceleratorInventoryStatusApplyConfiguration struct {
 // apply.
 func AcceleratorInventoryStatus() *AcceleratorInventoryStatusApplyConfiguration {
 	return &AcceleratorInventoryStatusApplyConfiguration{}
+}
+
+// WithSlots adds the given value to the Slots field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Slots field.
+func (b *AcceleratorInventoryStatusApplyConfiguration) WithSlots(values ...*SlotApplyConfiguration) *AcceleratorInventoryStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithSlots")
+		}
+		b.Slots = append(b.Slots, *values[i])
+	}
+	return b
+}
+
+// WithRepairs adds the given value to the Repairs field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Repairs field.
+func (b *AcceleratorInventoryStatusApplyConfiguration) WithRepairs(values ...*RepairApplyConfiguration) *AcceleratorInventoryStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithRepairs")
+		}
+		b.Repairs = append(b.Repairs, *values[i])
+	}
+	return b
 }
 
 // WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value

@@ -25,7 +25,7 @@ type ArchitectureApplyConfiguration struct {
 	HeadBias *bool `json:"headBias,omitempty"`
 	// Number of rows of the table of learned positions; 0, the default, where positions are computed.
 	Positions *int32 `json:"positions,omitempty"`
-	// Attention of the layers.
+	// Attention of the layers. At most one of mla and compressed is set.
 	Attention *AttentionApplyConfiguration `json:"attention,omitempty"`
 	// Recurrent layers between those with attention; absent where every layer has attention.
 	Recurrent *RecurrentApplyConfiguration `json:"recurrent,omitempty"`

@@ -5,7 +5,7 @@ package v1alpha1
 // AttentionApplyConfiguration represents a declarative configuration of the Attention type for use
 // with apply.
 //
-// Attention is the attention of a layer.
+// Attention is the attention of a layer. At most one of mla and compressed is set.
 type AttentionApplyConfiguration struct {
 	// Number of query heads.
 	Heads *int32 `json:"heads,omitempty"`

@@ -6,13 +6,13 @@ package v1alpha1
 // with apply.
 //
 // ClaimAttribute is an attribute of a device in a ResourceSlice that no other device of the driver on the node has with this
-// value.
+// value. Exactly one of string and int is set.
 type ClaimAttributeApplyConfiguration struct {
 	// Domain and name of the attribute, joined by a slash (`gpu.nvidia.com/uuid`).
 	Name *string `json:"name,omitempty"`
-	// Value of the attribute, where it is a text. Exactly one of string and int is set.
+	// Value of the attribute, where it is a text.
 	String *string `json:"string,omitempty"`
-	// Value of the attribute, where it is a number. Exactly one of string and int is set.
+	// Value of the attribute, where it is a number.
 	Int *int64 `json:"int,omitempty"`
 }
 

@@ -56,7 +56,8 @@ type DeviceApplyConfiguration struct {
 	Partition *DevicePartitionApplyConfiguration `json:"partition,omitempty"`
 	// Who offers the device to the kubelet, and as what; absent where nobody does.
 	Service *DeviceServiceApplyConfiguration `json:"service,omitempty"`
-	// Attribute by which a ResourceClaim selects the device; absent where no DRA driver offers it.
+	// Attribute by which a ResourceClaim selects the device; absent where no DRA driver offers it. Exactly one of string and int
+	// is set.
 	ClaimAttribute *ClaimAttributeApplyConfiguration `json:"claimAttribute,omitempty"`
 	// Health of the device as it was last observed.
 	Health *DeviceHealthApplyConfiguration `json:"health,omitempty"`

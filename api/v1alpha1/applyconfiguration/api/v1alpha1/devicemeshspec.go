@@ -30,10 +30,9 @@ type DeviceMeshSpecApplyConfiguration struct {
 	Replicas *int32 `json:"replicas,omitempty"`
 	// Communication library of the devices of the first copies: NCCL, RCCL, HCCL, oneCCL, XLA or Gloo.
 	Library *string `json:"library,omitempty"`
-	// Beginning of the extended resources, or of the keys of the taints, by which each device is kept where the plan's
-	// enforcement is Slot or Claim; absent with Advisory. A device's own name ends in its rank plus the number of ranks in
-	// all copies before its own (`rankwright.dev/slot-7f3a9c21-` and 0 for the first rank of the first copy); where all
-	// copies have one shape this is copy x worldSize + rank.
+	// Beginning of the extended resources (Slot) or of the keys of the taints (Claim) by which each device is kept; absent with
+	// Advisory. Under Slot the number of the device on its node follows, as status.slots of the node's inventory says
+	// (`rankwright.dev/slot-3`); under Claim the copy and the rank in it (`rankwright.dev/slot-7f3a9c21-0-3`).
 	SlotPrefix *string `json:"slotPrefix,omitempty"`
 	// Which device is which rank: a row for each run of consecutive ranks on a node, in order of copy and rank.
 	Members []MeshMemberApplyConfiguration `json:"members,omitempty"`

@@ -11,6 +11,8 @@ import (
 //
 // DeviceMeshStatus says whether all members are there.
 type DeviceMeshStatusApplyConfiguration struct {
+	// The metadata.generation of the mesh that its members' losses and slowest links are about; each condition has its own.
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// Ready: every member is healthy. Degraded: members are lost. Launchable, Claimed and Verified: files of launchers are
 	// written, pods have claims, links are verified.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
@@ -29,6 +31,14 @@ type DeviceMeshStatusApplyConfiguration struct {
 // apply.
 func DeviceMeshStatus() *DeviceMeshStatusApplyConfiguration {
 	return &DeviceMeshStatusApplyConfiguration{}
+}
+
+// WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ObservedGeneration field is set to the value of the last call.
+func (b *DeviceMeshStatusApplyConfiguration) WithObservedGeneration(value int64) *DeviceMeshStatusApplyConfiguration {
+	b.ObservedGeneration = &value
+	return b
 }
 
 // WithConditions adds the given value to the Conditions field in the declarative configuration

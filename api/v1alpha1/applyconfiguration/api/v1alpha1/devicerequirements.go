@@ -11,14 +11,16 @@ import (
 //
 // DeviceRequirements says which devices may be taken. All that is set must hold.
 type DeviceRequirementsApplyConfiguration struct {
-	// Family that the devices must be of. Any, the default, means any accelerator, never the host's CPU.
-	Requirement *apiv1alpha1.DeviceKindRequirement `json:"requirement,omitempty"`
+	// Families of devices, any of which may be taken. Absent means all accelerators, never the host's CPU.
+	Families []apiv1alpha1.DeviceFamily `json:"families,omitempty"`
 	// Vendors, in lower case as in the inventories, any of which may be taken, never two in one copy. Absent means all.
 	Vendors []string `json:"vendors,omitempty"`
 	// Names of products, as in the inventories, any of which may be taken. Absent means all.
 	Products []string `json:"products,omitempty"`
 	// Labels that the nodes must have. Absent means all nodes.
-	NodeSelector *NodeSelectorApplyConfiguration `json:"nodeSelector,omitempty"`
+	NodeLabelSelector *LabelSelectorApplyConfiguration `json:"nodeLabelSelector,omitempty"`
+	// Taints of nodes that the placement's pods tolerate. Pods get those that they have not themselves when they are created.
+	Tolerations []TolerationApplyConfiguration `json:"tolerations,omitempty"`
 	// Least total memory that a device must have, in MiB (2^20 bytes). Absent means no bound.
 	MinMemoryMiB *int64 `json:"minMemoryMiB,omitempty"`
 	// Number formats that the devices must compute natively, all of them. Absent means no such condition.
@@ -31,11 +33,13 @@ func DeviceRequirements() *DeviceRequirementsApplyConfiguration {
 	return &DeviceRequirementsApplyConfiguration{}
 }
 
-// WithRequirement sets the Requirement field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Requirement field is set to the value of the last call.
-func (b *DeviceRequirementsApplyConfiguration) WithRequirement(value apiv1alpha1.DeviceKindRequirement) *DeviceRequirementsApplyConfiguration {
-	b.Requirement = &value
+// WithFamilies adds the given value to the Families field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Families field.
+func (b *DeviceRequirementsApplyConfiguration) WithFamilies(values ...apiv1alpha1.DeviceFamily) *DeviceRequirementsApplyConfiguration {
+	for i := range values {
+		b.Families = append(b.Families, values[i])
+	}
 	return b
 }
 
@@ -59,11 +63,24 @@ func (b *DeviceRequirementsApplyConfiguration) WithProducts(values ...string) *D
 	return b
 }
 
-// WithNodeSelector sets the NodeSelector field in the declarative configuration to the given value
+// WithNodeLabelSelector sets the NodeLabelSelector field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the NodeSelector field is set to the value of the last call.
-func (b *DeviceRequirementsApplyConfiguration) WithNodeSelector(value *NodeSelectorApplyConfiguration) *DeviceRequirementsApplyConfiguration {
-	b.NodeSelector = value
+// If called multiple times, the NodeLabelSelector field is set to the value of the last call.
+func (b *DeviceRequirementsApplyConfiguration) WithNodeLabelSelector(value *LabelSelectorApplyConfiguration) *DeviceRequirementsApplyConfiguration {
+	b.NodeLabelSelector = value
+	return b
+}
+
+// WithTolerations adds the given value to the Tolerations field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Tolerations field.
+func (b *DeviceRequirementsApplyConfiguration) WithTolerations(values ...*TolerationApplyConfiguration) *DeviceRequirementsApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithTolerations")
+		}
+		b.Tolerations = append(b.Tolerations, *values[i])
+	}
 	return b
 }
 

@@ -5,34 +5,17 @@ package v1alpha1
 // EstimateApplyConfiguration represents a declarative configuration of the Estimate type for use
 // with apply.
 //
-// Estimate is what a plan should deliver. It is computed, not measured. Low and high of a number are the range in which it
-// is expected, as far as one is known.
+// Estimate is what a plan should deliver. It is computed, not measured.
 type EstimateApplyConfiguration struct {
 	// Generated tokens per second, over all copies, with as many requests at once as the workload says. In training, tokens
 	// trained on per second.
-	TokensPerSecond *int64 `json:"tokensPerSecond,omitempty"`
-	// Low end of the range in which tokensPerSecond is expected, in tokens per second; absent where it is not known.
-	TokensPerSecondLow *int64 `json:"tokensPerSecondLow,omitempty"`
-	// High end of the range in which tokensPerSecond is expected, in tokens per second; absent where it is not known.
-	TokensPerSecondHigh *int64 `json:"tokensPerSecondHigh,omitempty"`
-	// Time from a request to its first token, in milliseconds.
-	TTFTMillis *int64 `json:"ttftMillis,omitempty"`
-	// Low end of the range in which ttftMillis is expected, in milliseconds; absent where it is not known.
-	TTFTMillisLow *int64 `json:"ttftMillisLow,omitempty"`
-	// High end of the range in which ttftMillis is expected, in milliseconds; absent where it is not known.
-	TTFTMillisHigh *int64 `json:"ttftMillisHigh,omitempty"`
-	// Time for each further token of a request, in microseconds.
-	TPOTMicros *int64 `json:"tpotMicros,omitempty"`
-	// Low end of the range in which tpotMicros is expected, in microseconds; absent where it is not known.
-	TPOTMicrosLow *int64 `json:"tpotMicrosLow,omitempty"`
-	// High end of the range in which tpotMicros is expected, in microseconds; absent where it is not known.
-	TPOTMicrosHigh *int64 `json:"tpotMicrosHigh,omitempty"`
+	TokensPerSecond *ExpectedApplyConfiguration `json:"tokensPerSecond,omitempty"`
+	// Time from a request to its first token, in milliseconds; absent in training.
+	TTFTMillis *ExpectedApplyConfiguration `json:"ttftMillis,omitempty"`
+	// Time for each further token of a request, in microseconds; absent in training.
+	TPOTMicros *ExpectedApplyConfiguration `json:"tpotMicros,omitempty"`
 	// Time of one training step, in milliseconds; absent for inference.
-	StepMillis *int64 `json:"stepMillis,omitempty"`
-	// Low end of the range in which stepMillis is expected, in milliseconds; absent where it is not known.
-	StepMillisLow *int64 `json:"stepMillisLow,omitempty"`
-	// High end of the range in which stepMillis is expected, in milliseconds; absent where it is not known.
-	StepMillisHigh *int64 `json:"stepMillisHigh,omitempty"`
+	StepMillis *ExpectedApplyConfiguration `json:"stepMillis,omitempty"`
 	// Time to load the weights, from a disk of the node or over the network, in seconds; absent where neither's rate is
 	// known.
 	LoadSeconds *int64 `json:"loadSeconds,omitempty"`
@@ -53,96 +36,32 @@ func Estimate() *EstimateApplyConfiguration {
 // WithTokensPerSecond sets the TokensPerSecond field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the TokensPerSecond field is set to the value of the last call.
-func (b *EstimateApplyConfiguration) WithTokensPerSecond(value int64) *EstimateApplyConfiguration {
-	b.TokensPerSecond = &value
-	return b
-}
-
-// WithTokensPerSecondLow sets the TokensPerSecondLow field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the TokensPerSecondLow field is set to the value of the last call.
-func (b *EstimateApplyConfiguration) WithTokensPerSecondLow(value int64) *EstimateApplyConfiguration {
-	b.TokensPerSecondLow = &value
-	return b
-}
-
-// WithTokensPerSecondHigh sets the TokensPerSecondHigh field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the TokensPerSecondHigh field is set to the value of the last call.
-func (b *EstimateApplyConfiguration) WithTokensPerSecondHigh(value int64) *EstimateApplyConfiguration {
-	b.TokensPerSecondHigh = &value
+func (b *EstimateApplyConfiguration) WithTokensPerSecond(value *ExpectedApplyConfiguration) *EstimateApplyConfiguration {
+	b.TokensPerSecond = value
 	return b
 }
 
 // WithTTFTMillis sets the TTFTMillis field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the TTFTMillis field is set to the value of the last call.
-func (b *EstimateApplyConfiguration) WithTTFTMillis(value int64) *EstimateApplyConfiguration {
-	b.TTFTMillis = &value
-	return b
-}
-
-// WithTTFTMillisLow sets the TTFTMillisLow field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the TTFTMillisLow field is set to the value of the last call.
-func (b *EstimateApplyConfiguration) WithTTFTMillisLow(value int64) *EstimateApplyConfiguration {
-	b.TTFTMillisLow = &value
-	return b
-}
-
-// WithTTFTMillisHigh sets the TTFTMillisHigh field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the TTFTMillisHigh field is set to the value of the last call.
-func (b *EstimateApplyConfiguration) WithTTFTMillisHigh(value int64) *EstimateApplyConfiguration {
-	b.TTFTMillisHigh = &value
+func (b *EstimateApplyConfiguration) WithTTFTMillis(value *ExpectedApplyConfiguration) *EstimateApplyConfiguration {
+	b.TTFTMillis = value
 	return b
 }
 
 // WithTPOTMicros sets the TPOTMicros field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the TPOTMicros field is set to the value of the last call.
-func (b *EstimateApplyConfiguration) WithTPOTMicros(value int64) *EstimateApplyConfiguration {
-	b.TPOTMicros = &value
-	return b
-}
-
-// WithTPOTMicrosLow sets the TPOTMicrosLow field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the TPOTMicrosLow field is set to the value of the last call.
-func (b *EstimateApplyConfiguration) WithTPOTMicrosLow(value int64) *EstimateApplyConfiguration {
-	b.TPOTMicrosLow = &value
-	return b
-}
-
-// WithTPOTMicrosHigh sets the TPOTMicrosHigh field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the TPOTMicrosHigh field is set to the value of the last call.
-func (b *EstimateApplyConfiguration) WithTPOTMicrosHigh(value int64) *EstimateApplyConfiguration {
-	b.TPOTMicrosHigh = &value
+func (b *EstimateApplyConfiguration) WithTPOTMicros(value *ExpectedApplyConfiguration) *EstimateApplyConfiguration {
+	b.TPOTMicros = value
 	return b
 }
 
 // WithStepMillis sets the StepMillis field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the StepMillis field is set to the value of the last call.
-func (b *EstimateApplyConfiguration) WithStepMillis(value int64) *EstimateApplyConfiguration {
-	b.StepMillis = &value
-	return b
-}
-
-// WithStepMillisLow sets the StepMillisLow field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the StepMillisLow field is set to the value of the last call.
-func (b *EstimateApplyConfiguration) WithStepMillisLow(value int64) *EstimateApplyConfiguration {
-	b.StepMillisLow = &value
-	return b
-}
-
-// WithStepMillisHigh sets the StepMillisHigh field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the StepMillisHigh field is set to the value of the last call.
-func (b *EstimateApplyConfiguration) WithStepMillisHigh(value int64) *EstimateApplyConfiguration {
-	b.StepMillisHigh = &value
+func (b *EstimateApplyConfiguration) WithStepMillis(value *ExpectedApplyConfiguration) *EstimateApplyConfiguration {
+	b.StepMillis = value
 	return b
 }
 

@@ -9,12 +9,17 @@ import (
 // InferenceWorkloadApplyConfiguration represents a declarative configuration of the InferenceWorkload type for use
 // with apply.
 //
-// InferenceWorkload is the load to plan for.
+// InferenceWorkload is the load to plan for. At most one of maxSequences and totalSequences is set.
 type InferenceWorkloadApplyConfiguration struct {
 	// Longest sequence, prompt and answer together, in tokens.
 	MaxModelLen *int32 `json:"maxModelLen,omitempty"`
-	// Number of sequences of maxModelLen tokens that must fit into the memory of each copy at once. Default: 1.
+	// Number of sequences of maxModelLen tokens that must fit into the memory of each copy at once. Absent means what
+	// totalSequences leaves for a copy, and 1 where that is absent too.
 	MaxSequences *int32 `json:"maxSequences,omitempty"`
+	// Number of sequences of maxModelLen tokens that must fit into the memory of all copies together at once. Each copy takes an
+	// equal share, rounded up. Where spec.replicas is absent, the planner chooses the number of copies with which the
+	// plan takes the fewest devices (with the objective Cost, the cheapest).
+	TotalSequences *int32 `json:"totalSequences,omitempty"`
 	// Length of a typical prompt in tokens, for estimates. Absent means half of maxModelLen, or what outputTokens leaves of
 	// it if that is less.
 	InputTokens *int32 `json:"inputTokens,omitempty"`
@@ -49,6 +54,14 @@ func (b *InferenceWorkloadApplyConfiguration) WithMaxModelLen(value int32) *Infe
 // If called multiple times, the MaxSequences field is set to the value of the last call.
 func (b *InferenceWorkloadApplyConfiguration) WithMaxSequences(value int32) *InferenceWorkloadApplyConfiguration {
 	b.MaxSequences = &value
+	return b
+}
+
+// WithTotalSequences sets the TotalSequences field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TotalSequences field is set to the value of the last call.
+func (b *InferenceWorkloadApplyConfiguration) WithTotalSequences(value int32) *InferenceWorkloadApplyConfiguration {
+	b.TotalSequences = &value
 	return b
 }
 

@@ -19,7 +19,7 @@ type LostRankApplyConfiguration struct {
 	Node *string `json:"node,omitempty"`
 	// Id of the device, as in the inventory of its node.
 	Device *apiv1alpha1.DeviceID `json:"device,omitempty"`
-	// What happened to the device: NodeGone, DeviceGone, or Unhealthy with the reason of its health.
+	// Why the rank cannot run, as the reasons of a placement's losses, with what is known beyond it.
 	Reason *string `json:"reason,omitempty"`
 }
 

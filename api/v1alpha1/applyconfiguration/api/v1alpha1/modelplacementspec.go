@@ -13,36 +13,60 @@ import (
 type ModelPlacementSpecApplyConfiguration struct {
 	// The model to place. Exactly one of name, parameters, architecture and configMap is set.
 	Model *ModelSourceApplyConfiguration `json:"model,omitempty"`
-	// Number format of the weights. Auto, the default, takes the best format that fits.
+	// Number format of the weights: FP32, FP16, BF16, FP8, INT8, INT4, MXFP4 or NVFP4. Auto, the default, takes the best format
+	// that fits.
 	Quantization *apiv1alpha1.Quantization `json:"quantization,omitempty"`
 	// Number format of the KV cache. Auto, the default, takes 16 bits.
 	KVCacheType *apiv1alpha1.KVCacheType `json:"kvCacheType,omitempty"`
 	// What the model is to do. Exactly one of inference and training is set.
 	Workload *WorkloadApplyConfiguration `json:"workload,omitempty"`
-	// Degrees of parallelism that the plan must have. The planner chooses the degrees that are absent.
+	// Degrees of parallelism that the plan must have. The planner chooses the degrees that are absent. At least one of tensor,
+	// pipeline, data, expert and context is set.
 	Parallelism *ParallelismApplyConfiguration `json:"parallelism,omitempty"`
-	// Engine that will run the model. It decides which degrees are possible, the order of ranks, and the files for the
-	// launcher. Default: vLLM.
+	// Engine that will run the model: vLLM (the default), SGLang, TensorRT-LLM, Megatron, DeepSpeed, Torch, JAX or MPI. It decides
+	// which degrees are possible, the order of ranks, and the files for the launcher. A program of your own has a name with
+	// your domain (`example.com/engine`); nothing is assumed of it but ranks in the order of torch.distributed, whose
+	// variables it is started with.
 	Engine *apiv1alpha1.Engine `json:"engine,omitempty"`
-	// Number of independent copies of the model. 0 frees all devices. Default: 1.
+	// Number of independent copies of the model. 0 frees all devices. Absent means the number that the planner chooses where the
+	// workload gives a load for the whole placement (totalSequences), and else one copy. Nothing writes it but the scale
+	// subresource, so that manifests that leave it out never undo what `kubectl scale` or an autoscaler set there. Reading the
+	// scale subresource fails until it is set, so an autoscaler needs a first value.
 	Replicas *int32 `json:"replicas,omitempty"`
 	// Which devices may be taken; absent means any accelerator.
 	Devices *DeviceRequirementsApplyConfiguration `json:"devices,omitempty"`
-	// How far the devices of one copy may be apart; absent means anywhere in the cluster.
+	// How far the devices of one copy may be apart; absent means anywhere in the cluster. Exactly one of required and preferred
+	// is set.
 	Topology *TopologyRequirementsApplyConfiguration `json:"topology,omitempty"`
+	// How the placement's pods are cut, reached and started; absent means one pod for all devices of a copy on a node, and the
+	// launchers of the engine.
+	Launch *LaunchApplyConfiguration `json:"launch,omitempty"`
+	// The workload that makes the placement's pods. Pods of others are refused that have the placement's label; absent means
+	// that every workload of the namespace may make them.
+	WorkloadRef *WorkloadReferenceApplyConfiguration `json:"workloadRef,omitempty"`
 	// Name of the PriorityClass of the placement's pods. Placements of higher priority get devices first; none is preempted.
 	// Absent means the cluster's default class.
 	PriorityClassName *string `json:"priorityClassName,omitempty"`
-	// What to do when a device of the plan is lost. SameShape plans anew with the same degrees, AnyShape (the default) with
-	// any degrees, and Hold keeps the plan until the device is back or the placement changes.
-	OnFailure *apiv1alpha1.FailurePolicy `json:"onFailure,omitempty"`
+	// When something that the plan counts on is lost, and what follows.
+	FailurePolicy *FailurePolicyApplyConfiguration `json:"failurePolicy,omitempty"`
 	// How the plan's devices are kept for the placement's pods. Claim gives each pod a ResourceClaim that selects its
-	// devices, which a DRA driver has to serve. Slot offers each device under an extended resource of its own, which the
-	// mesh names. With Advisory, the default, any pod that asks for such devices may get them, and the plan only says which
+	// devices, which a DRA driver has to serve. Slot offers each device under an extended resource of its own. With Advisory, the default, any pod that asks for such devices may get them, and the plan only says which
 	// pod should.
 	Enforcement *apiv1alpha1.Enforcement `json:"enforcement,omitempty"`
+	// How long the placement may come no nearer to being ready, in seconds, before its condition Progressing is False with the
+	// reason ProgressDeadlineExceeded. Nothing else follows from it. Default: 600.
+	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
 	// Whether the pods verify their links over the network before they start; absent means that they do not.
 	Verification *VerificationApplyConfiguration `json:"verification,omitempty"`
+	// Whether the placement gives its devices back and waits, whatever replicas says. Default: false.
+	Suspend *bool `json:"suspend,omitempty"`
+	// How long the placement keeps its devices while no pod has its label, in seconds. Then it gives them back, and is placed
+	// again when a pod comes or the spec changes. Absent means that it keeps them, as it must where only its plan is used.
+	TTLSecondsWithoutPods *int32 `json:"ttlSecondsWithoutPods,omitempty"`
+	// Any text: a new one asks for a fresh plan, as a change of the spec does, to take what a condition Improvable offers.
+	ReplanRequest *string `json:"replanRequest,omitempty"`
+	// Number of earlier specs that are kept as ControllerRevisions, to go back to. Default: 10.
+	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 }
 
 // ModelPlacementSpecApplyConfiguration constructs a declarative configuration of the ModelPlacementSpec type for use with
@@ -123,6 +147,22 @@ func (b *ModelPlacementSpecApplyConfiguration) WithTopology(value *TopologyRequi
 	return b
 }
 
+// WithLaunch sets the Launch field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Launch field is set to the value of the last call.
+func (b *ModelPlacementSpecApplyConfiguration) WithLaunch(value *LaunchApplyConfiguration) *ModelPlacementSpecApplyConfiguration {
+	b.Launch = value
+	return b
+}
+
+// WithWorkloadRef sets the WorkloadRef field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the WorkloadRef field is set to the value of the last call.
+func (b *ModelPlacementSpecApplyConfiguration) WithWorkloadRef(value *WorkloadReferenceApplyConfiguration) *ModelPlacementSpecApplyConfiguration {
+	b.WorkloadRef = value
+	return b
+}
+
 // WithPriorityClassName sets the PriorityClassName field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the PriorityClassName field is set to the value of the last call.
@@ -131,11 +171,11 @@ func (b *ModelPlacementSpecApplyConfiguration) WithPriorityClassName(value strin
 	return b
 }
 
-// WithOnFailure sets the OnFailure field in the declarative configuration to the given value
+// WithFailurePolicy sets the FailurePolicy field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the OnFailure field is set to the value of the last call.
-func (b *ModelPlacementSpecApplyConfiguration) WithOnFailure(value apiv1alpha1.FailurePolicy) *ModelPlacementSpecApplyConfiguration {
-	b.OnFailure = &value
+// If called multiple times, the FailurePolicy field is set to the value of the last call.
+func (b *ModelPlacementSpecApplyConfiguration) WithFailurePolicy(value *FailurePolicyApplyConfiguration) *ModelPlacementSpecApplyConfiguration {
+	b.FailurePolicy = value
 	return b
 }
 
@@ -147,10 +187,50 @@ func (b *ModelPlacementSpecApplyConfiguration) WithEnforcement(value apiv1alpha1
 	return b
 }
 
+// WithProgressDeadlineSeconds sets the ProgressDeadlineSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ProgressDeadlineSeconds field is set to the value of the last call.
+func (b *ModelPlacementSpecApplyConfiguration) WithProgressDeadlineSeconds(value int32) *ModelPlacementSpecApplyConfiguration {
+	b.ProgressDeadlineSeconds = &value
+	return b
+}
+
 // WithVerification sets the Verification field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Verification field is set to the value of the last call.
 func (b *ModelPlacementSpecApplyConfiguration) WithVerification(value *VerificationApplyConfiguration) *ModelPlacementSpecApplyConfiguration {
 	b.Verification = value
+	return b
+}
+
+// WithSuspend sets the Suspend field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Suspend field is set to the value of the last call.
+func (b *ModelPlacementSpecApplyConfiguration) WithSuspend(value bool) *ModelPlacementSpecApplyConfiguration {
+	b.Suspend = &value
+	return b
+}
+
+// WithTTLSecondsWithoutPods sets the TTLSecondsWithoutPods field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TTLSecondsWithoutPods field is set to the value of the last call.
+func (b *ModelPlacementSpecApplyConfiguration) WithTTLSecondsWithoutPods(value int32) *ModelPlacementSpecApplyConfiguration {
+	b.TTLSecondsWithoutPods = &value
+	return b
+}
+
+// WithReplanRequest sets the ReplanRequest field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ReplanRequest field is set to the value of the last call.
+func (b *ModelPlacementSpecApplyConfiguration) WithReplanRequest(value string) *ModelPlacementSpecApplyConfiguration {
+	b.ReplanRequest = &value
+	return b
+}
+
+// WithRevisionHistoryLimit sets the RevisionHistoryLimit field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RevisionHistoryLimit field is set to the value of the last call.
+func (b *ModelPlacementSpecApplyConfiguration) WithRevisionHistoryLimit(value int32) *ModelPlacementSpecApplyConfiguration {
+	b.RevisionHistoryLimit = &value
 	return b
 }

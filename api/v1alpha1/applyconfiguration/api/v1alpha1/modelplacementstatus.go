@@ -3,20 +3,17 @@
 package v1alpha1
 
 import (
-	apiv1alpha1 "github.com/rankwright/rankwright/api/v1alpha1"
-	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
+	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
 // ModelPlacementStatusApplyConfiguration represents a declarative configuration of the ModelPlacementStatus type for use
 // with apply.
 //
-// ModelPlacementStatus is what was decided.
+// ModelPlacementStatus is what was decided, and what became of it. docs/operations.md has the table of its conditions.
 type ModelPlacementStatusApplyConfiguration struct {
 	// The metadata.generation of the spec that this status is about.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// Summary in one word: Pending, Planned, Ready, Unplaceable (waits for devices), Degraded (lost devices) or Invalid
-	// (waits for a better spec). The condition Ready says why.
-	Phase *apiv1alpha1.PlacementPhase `json:"phase,omitempty"`
 	// Name of the model as it was found in the catalogue or its files.
 	Model *string `json:"model,omitempty"`
 	// Degrees of parallelism of the plan in force, for people (`TP4 PP2 x2`: tensor 4, pipeline 2, two copies).
@@ -29,17 +26,38 @@ type ModelPlacementStatusApplyConfiguration struct {
 	Estimate *EstimateApplyConfiguration `json:"estimate,omitempty"`
 	// Name of the ShardingPlan in force; absent where none is.
 	Plan *string `json:"plan,omitempty"`
+	// Number of the last plan that the operator saw in force for the placement. Plans are numbered from 1 and no number is given
+	// twice, also when plans were deleted.
+	Revision *int64 `json:"revision,omitempty"`
+	// The metadata.generation of the latest spec that the plan in force answers: it was made for it, or a plan that was made
+	// for it would be the same.
+	PlanGeneration *int64 `json:"planGeneration,omitempty"`
 	// Name of the DeviceMesh of the plan in force; absent where there is none.
 	Mesh *string `json:"mesh,omitempty"`
-	// Number of copies in the plan in force, which the scale subresource reads.
+	// Number of copies in the plan in force.
+	PlannedReplicas *int32 `json:"plannedReplicas,omitempty"`
+	// Number of copies that are there: of which the first pod, the one that selector matches, is bound and has not ended,
+	// ready or not. The scale subresource reads it, and autoscalers divide by it.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Label selector of the placement's pods, which the scale subresource reads.
+	// Number of copies of the plan in force of which all pods run as planned.
+	ReadyReplicas *int32 `json:"readyReplicas,omitempty"`
+	// Label selector of the first pod of each copy, which the scale subresource reads: an autoscaler multiplies the number of
+	// pods that it matches.
 	Selector *string `json:"selector,omitempty"`
+	// What printer columns show.
+	Summary *PlacementSummaryApplyConfiguration `json:"summary,omitempty"`
+	// When the placement last came nearer to its being ready: another spec was looked at, another plan came into force, or
+	// more pods run as planned. spec.progressDeadlineSeconds counts from it.
+	LastProgressTime *v1.Time `json:"lastProgressTime,omitempty"`
+	// Since when the placement has had a plan and no pod; absent where it has a pod, or spec.ttlSecondsWithoutPods is absent.
+	WithoutPodsSince *v1.Time `json:"withoutPodsSince,omitempty"`
 	// What is missing, in numbers, where the model cannot be placed; absent where it can.
 	Shortfall *ShortfallApplyConfiguration `json:"shortfall,omitempty"`
-	// Planned: a plan was found. Reserved: its devices are held. Meshed: they have ranks. Ready: all of that holds and no
-	// device is lost.
-	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// What the plan in force counts on and cannot serve, the oldest first, at most 256 of them; absent where nothing is lost.
+	Losses []LossApplyConfiguration `json:"losses,omitempty"`
+	// Placed: a plan is in force. Ready: all pods of it run as planned, and it answers the spec. Progressing: the placement
+	// still comes nearer to that.
+	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 
 // ModelPlacementStatusApplyConfiguration constructs a declarative configuration of the ModelPlacementStatus type for use with
@@ -53,14 +71,6 @@ func ModelPlacementStatus() *ModelPlacementStatusApplyConfiguration {
 // If called multiple times, the ObservedGeneration field is set to the value of the last call.
 func (b *ModelPlacementStatusApplyConfiguration) WithObservedGeneration(value int64) *ModelPlacementStatusApplyConfiguration {
 	b.ObservedGeneration = &value
-	return b
-}
-
-// WithPhase sets the Phase field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Phase field is set to the value of the last call.
-func (b *ModelPlacementStatusApplyConfiguration) WithPhase(value apiv1alpha1.PlacementPhase) *ModelPlacementStatusApplyConfiguration {
-	b.Phase = &value
 	return b
 }
 
@@ -112,11 +122,35 @@ func (b *ModelPlacementStatusApplyConfiguration) WithPlan(value string) *ModelPl
 	return b
 }
 
+// WithRevision sets the Revision field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Revision field is set to the value of the last call.
+func (b *ModelPlacementStatusApplyConfiguration) WithRevision(value int64) *ModelPlacementStatusApplyConfiguration {
+	b.Revision = &value
+	return b
+}
+
+// WithPlanGeneration sets the PlanGeneration field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PlanGeneration field is set to the value of the last call.
+func (b *ModelPlacementStatusApplyConfiguration) WithPlanGeneration(value int64) *ModelPlacementStatusApplyConfiguration {
+	b.PlanGeneration = &value
+	return b
+}
+
 // WithMesh sets the Mesh field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Mesh field is set to the value of the last call.
 func (b *ModelPlacementStatusApplyConfiguration) WithMesh(value string) *ModelPlacementStatusApplyConfiguration {
 	b.Mesh = &value
+	return b
+}
+
+// WithPlannedReplicas sets the PlannedReplicas field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PlannedReplicas field is set to the value of the last call.
+func (b *ModelPlacementStatusApplyConfiguration) WithPlannedReplicas(value int32) *ModelPlacementStatusApplyConfiguration {
+	b.PlannedReplicas = &value
 	return b
 }
 
@@ -128,11 +162,43 @@ func (b *ModelPlacementStatusApplyConfiguration) WithReplicas(value int32) *Mode
 	return b
 }
 
+// WithReadyReplicas sets the ReadyReplicas field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ReadyReplicas field is set to the value of the last call.
+func (b *ModelPlacementStatusApplyConfiguration) WithReadyReplicas(value int32) *ModelPlacementStatusApplyConfiguration {
+	b.ReadyReplicas = &value
+	return b
+}
+
 // WithSelector sets the Selector field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Selector field is set to the value of the last call.
 func (b *ModelPlacementStatusApplyConfiguration) WithSelector(value string) *ModelPlacementStatusApplyConfiguration {
 	b.Selector = &value
+	return b
+}
+
+// WithSummary sets the Summary field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Summary field is set to the value of the last call.
+func (b *ModelPlacementStatusApplyConfiguration) WithSummary(value *PlacementSummaryApplyConfiguration) *ModelPlacementStatusApplyConfiguration {
+	b.Summary = value
+	return b
+}
+
+// WithLastProgressTime sets the LastProgressTime field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the LastProgressTime field is set to the value of the last call.
+func (b *ModelPlacementStatusApplyConfiguration) WithLastProgressTime(value v1.Time) *ModelPlacementStatusApplyConfiguration {
+	b.LastProgressTime = &value
+	return b
+}
+
+// WithWithoutPodsSince sets the WithoutPodsSince field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the WithoutPodsSince field is set to the value of the last call.
+func (b *ModelPlacementStatusApplyConfiguration) WithWithoutPodsSince(value v1.Time) *ModelPlacementStatusApplyConfiguration {
+	b.WithoutPodsSince = &value
 	return b
 }
 
@@ -144,10 +210,23 @@ func (b *ModelPlacementStatusApplyConfiguration) WithShortfall(value *ShortfallA
 	return b
 }
 
+// WithLosses adds the given value to the Losses field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Losses field.
+func (b *ModelPlacementStatusApplyConfiguration) WithLosses(values ...*LossApplyConfiguration) *ModelPlacementStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithLosses")
+		}
+		b.Losses = append(b.Losses, *values[i])
+	}
+	return b
+}
+
 // WithConditions adds the given value to the Conditions field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the Conditions field.
-func (b *ModelPlacementStatusApplyConfiguration) WithConditions(values ...*v1.ConditionApplyConfiguration) *ModelPlacementStatusApplyConfiguration {
+func (b *ModelPlacementStatusApplyConfiguration) WithConditions(values ...*metav1.ConditionApplyConfiguration) *ModelPlacementStatusApplyConfiguration {
 	for i := range values {
 		if values[i] == nil {
 			panic("nil value passed to WithConditions")

@@ -5,7 +5,7 @@ package v1alpha1
 // ModelSourceApplyConfiguration represents a declarative configuration of the ModelSource type for use
 // with apply.
 //
-// ModelSource says which model.
+// ModelSource says which model. Exactly one of name, parameters, architecture and configMap is set.
 type ModelSourceApplyConfiguration struct {
 	// Name of the model in the catalogue (`Llama-3.1-70B`), or its id on the hub (`meta-llama/Llama-3.1-70B`).
 	Name *string `json:"name,omitempty"`

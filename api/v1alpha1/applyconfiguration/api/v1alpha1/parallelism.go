@@ -5,7 +5,7 @@ package v1alpha1
 // ParallelismApplyConfiguration represents a declarative configuration of the Parallelism type for use
 // with apply.
 //
-// Parallelism holds the degrees to keep to.
+// Parallelism holds the degrees to keep to. At least one of tensor, pipeline, data, expert and context is set.
 type ParallelismApplyConfiguration struct {
 	// Tensor parallelism: number of devices that share each layer. Absent means that the planner chooses.
 	Tensor *int32 `json:"tensor,omitempty"`

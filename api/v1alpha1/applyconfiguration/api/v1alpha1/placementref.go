@@ -13,6 +13,8 @@ type PlacementRefApplyConfiguration struct {
 	UID *string `json:"uid,omitempty"`
 	// The metadata.generation of the ModelPlacement's spec that was read.
 	Generation *int64 `json:"generation,omitempty"`
+	// Hash of what the spec asked of the plan, apart from the number of copies.
+	RequestHash *string `json:"requestHash,omitempty"`
 }
 
 // PlacementRefApplyConfiguration constructs a declarative configuration of the PlacementRef type for use with
@@ -42,5 +44,13 @@ func (b *PlacementRefApplyConfiguration) WithUID(value string) *PlacementRefAppl
 // If called multiple times, the Generation field is set to the value of the last call.
 func (b *PlacementRefApplyConfiguration) WithGeneration(value int64) *PlacementRefApplyConfiguration {
 	b.Generation = &value
+	return b
+}
+
+// WithRequestHash sets the RequestHash field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RequestHash field is set to the value of the last call.
+func (b *PlacementRefApplyConfiguration) WithRequestHash(value string) *PlacementRefApplyConfiguration {
+	b.RequestHash = &value
 	return b
 }

@@ -11,6 +11,8 @@ import (
 //
 // ShardingPlanStatus says whether a plan is in force.
 type ShardingPlanStatusApplyConfiguration struct {
+	// The metadata.generation of the plan that this status is about.
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// Active: the ledger holds the plan, which is then in force.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
@@ -19,6 +21,14 @@ type ShardingPlanStatusApplyConfiguration struct {
 // apply.
 func ShardingPlanStatus() *ShardingPlanStatusApplyConfiguration {
 	return &ShardingPlanStatusApplyConfiguration{}
+}
+
+// WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ObservedGeneration field is set to the value of the last call.
+func (b *ShardingPlanStatusApplyConfiguration) WithObservedGeneration(value int64) *ShardingPlanStatusApplyConfiguration {
+	b.ObservedGeneration = &value
+	return b
 }
 
 // WithConditions adds the given value to the Conditions field in the declarative configuration

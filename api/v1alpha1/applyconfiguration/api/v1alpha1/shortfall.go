@@ -15,9 +15,7 @@ type ShortfallApplyConfiguration struct {
 	FreeDevices *int32 `json:"freeDevices,omitempty"`
 	// Free memory of the matching device that has most, in MiB (2^20 bytes).
 	LargestDeviceMiB *int64 `json:"largestDeviceMiB,omitempty"`
-	// The smallest change, of all kinds, with which the model would fit, for people.
-	Suggestion *string `json:"suggestion,omitempty"`
-	// The smallest change of each kind with which the model would fit.
+	// The smallest change of each kind with which the model would fit, from the one that costs least.
 	Suggestions []SuggestionApplyConfiguration `json:"suggestions,omitempty"`
 }
 
@@ -56,14 +54,6 @@ func (b *ShortfallApplyConfiguration) WithFreeDevices(value int32) *ShortfallApp
 // If called multiple times, the LargestDeviceMiB field is set to the value of the last call.
 func (b *ShortfallApplyConfiguration) WithLargestDeviceMiB(value int64) *ShortfallApplyConfiguration {
 	b.LargestDeviceMiB = &value
-	return b
-}
-
-// WithSuggestion sets the Suggestion field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Suggestion field is set to the value of the last call.
-func (b *ShortfallApplyConfiguration) WithSuggestion(value string) *ShortfallApplyConfiguration {
-	b.Suggestion = &value
 	return b
 }
 

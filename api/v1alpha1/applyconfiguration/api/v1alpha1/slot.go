@@ -14,7 +14,8 @@ import (
 type SlotApplyConfiguration struct {
 	// Id of the device that is kept, as in status.devices.
 	Device *apiv1alpha1.DeviceID `json:"device,omitempty"`
-	// Extended resource of this one device, or key of its taint (`rankwright.dev/slot-7f3a9c21-0`).
+	// Extended resource of this one device by its number on the node (`rankwright.dev/slot-3`), or key of its taint
+	// (`rankwright.dev/slot-7f3a9c21-0-3`).
 	Resource *string `json:"resource,omitempty"`
 }
 

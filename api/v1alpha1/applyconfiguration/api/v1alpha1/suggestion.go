@@ -12,6 +12,8 @@ type SuggestionApplyConfiguration struct {
 	Kind *string `json:"kind,omitempty"`
 	// The change, for people (`maxSequences 2 instead of 4`).
 	Change *string `json:"change,omitempty"`
+	// The change of the placement's fields, all of them together, for programs; absent where the cluster is to change.
+	Edits []FieldEditApplyConfiguration `json:"edits,omitempty"`
 }
 
 // SuggestionApplyConfiguration constructs a declarative configuration of the Suggestion type for use with
@@ -33,5 +35,18 @@ func (b *SuggestionApplyConfiguration) WithKind(value string) *SuggestionApplyCo
 // If called multiple times, the Change field is set to the value of the last call.
 func (b *SuggestionApplyConfiguration) WithChange(value string) *SuggestionApplyConfiguration {
 	b.Change = &value
+	return b
+}
+
+// WithEdits adds the given value to the Edits field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Edits field.
+func (b *SuggestionApplyConfiguration) WithEdits(values ...*FieldEditApplyConfiguration) *SuggestionApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithEdits")
+		}
+		b.Edits = append(b.Edits, *values[i])
+	}
 	return b
 }

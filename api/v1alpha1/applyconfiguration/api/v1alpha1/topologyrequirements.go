@@ -6,7 +6,7 @@ package v1alpha1
 // with apply.
 //
 // TopologyRequirements says how far the devices of one copy may be apart. A level is a node label key
-// (`kubernetes.io/hostname`, `topology.kubernetes.io/zone`, …) whose value they share.
+// (`kubernetes.io/hostname`, `topology.kubernetes.io/zone`, …) whose value they share. Exactly one of required and preferred is set.
 type TopologyRequirementsApplyConfiguration struct {
 	// Key of a node label (`topology.kubernetes.io/zone`) of which all devices of a copy must share the value: without such
 	// nodes there is no plan.

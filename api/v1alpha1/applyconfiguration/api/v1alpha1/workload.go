@@ -5,11 +5,11 @@ package v1alpha1
 // WorkloadApplyConfiguration represents a declarative configuration of the Workload type for use
 // with apply.
 //
-// Workload is what a model is for.
+// Workload is what a model is for. Exactly one of inference and training is set.
 type WorkloadApplyConfiguration struct {
-	// The load of a model that answers requests. Exactly one of inference and training is set.
+	// The load of a model that answers requests. At most one of maxSequences and totalSequences is set.
 	Inference *InferenceWorkloadApplyConfiguration `json:"inference,omitempty"`
-	// The load of a model that is trained or fine-tuned. Exactly one of inference and training is set.
+	// The load of a model that is trained or fine-tuned.
 	Training *TrainingWorkloadApplyConfiguration `json:"training,omitempty"`
 }
 

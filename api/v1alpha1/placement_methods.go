@@ -1,0 +1,15 @@
+package v1alpha1
+
+// Is says whether the reference, which stands in an object of the placement's namespace, means this placement: one that was made
+// anew under the name is another one.
+func (r PlacementRef) Is(placement *ModelPlacement) bool {
+	return r.Name == placement.Name && r.UID != "" && r.UID == string(placement.UID)
+}
+
+// PodDevices is the number of devices of each pod; 0 stands for all that a copy has on a node.
+func (l *Launch) PodDevices() int {
+	if l == nil || l.DevicesPerPod == nil {
+		return 0
+	}
+	return int(*l.DevicesPerPod)
+}

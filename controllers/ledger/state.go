@@ -1,0 +1,87 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// State is what a decision is made from.
+type State struct {
+	// Plans are all plans that exist. Each holds its devices, active or not.
+	Plans []v1alpha1.ShardingPlan
+	// pending are the commits whose plans exist and are not active.
+	pending []entry
+	// revisions are those of the record.
+	revisions []numbered
+}
+
+// Revision is that of the last plan which was committed for the placement of a UID, as far as the record goes back; 0 where it has none.
+func (s *State) Revision(placement types.UID) int64 {
+	for _, n := range s.revisions {
+		if n.Placement == string(placement) {
+			return n.Revision
+		}
+	}
+	return 0
+}
+
+// Active says whether a plan is in force.
+func Active(plan *v1alpha1.ShardingPlan) bool {
+	return meta.IsStatusConditionTrue(plan.Status.Conditions, v1alpha1.ConditionActive)
+}
+
+// InForce returns the active plans that are not going, in order of their revisions.
+func InForce(plans []v1alpha1.ShardingPlan) []v1alpha1.ShardingPlan {
+	var active []v1alpha1.ShardingPlan
+	for i := range plans {
+		if Active(&plans[i]) && plans[i].DeletionTimestamp.IsZero() {
+			active = append(active, plans[i])
+		}
+	}
+	slices.SortFunc(active, func(a, b v1alpha1.ShardingPlan) int { return cmp.Compare(a.Spec.Revision, b.Spec.Revision) })
+	return active
+}
+
+// Waits says whether a plan of a placement is committed and not active yet. Until it is, or is gone, no other is committed for it.
+func (s *State) Waits(namespace string, placement v1alpha1.PlacementRef) bool {
+	return slices.ContainsFunc(s.Plans, func(p v1alpha1.ShardingPlan) bool {
+		return p.Namespace == namespace && p.Spec.Placement.Name == placement.Name && p.Spec.Placement.UID == placement.UID && s.committed(&p)
+	})
+}
+
+// committed says whether a plan that is not active is committed.
+func (s *State) committed(plan *v1alpha1.ShardingPlan) bool {
+	return slices.ContainsFunc(s.pending, func(e entry) bool { return e.Plan.UID == plan.UID })
+}
+
+// Leftovers returns the plans that were created and never committed: an operator ended between the two steps, or is between them now.
+func (s *State) Leftovers() []v1alpha1.ShardingPlan {
+	var left []v1alpha1.ShardingPlan
+	for i := range s.Plans {
+		if plan := &s.Plans[i]; !Active(plan) && plan.DeletionTimestamp.IsZero() && !s.committed(plan) {
+			left = append(left, *plan)
+		}
+	}
+	return left
+}
+
+// unsettled returns the commits whose plans exist and are not active.
+func (s *State) unsettled(entries []entry) []entry {
+	return slices.DeleteFunc(entries, func(e entry) bool {
+		plan := s.find(e.Plan.UID)
+		return plan == nil || Active(plan)
+	})
+}
+
+func (s *State) find(uid types.UID) *v1alpha1.ShardingPlan {
+	at := slices.IndexFunc(s.Plans, func(p v1alpha1.ShardingPlan) bool { return p.UID == uid })
+	if at < 0 {
+		return nil
+	}
+	return &s.Plans[at]
+}

@@ -1,0 +1,205 @@
+package placement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/losses"
+	"github.com/rankwright/rankwright/controllers/objects"
+	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/shape"
+)
+
+// restShare is how many times as long as a comparison took nothing is compared after it. So comparing takes at most a tenth of one
+// processor, however many placements and nodes there are; only a round grows longer with them.
+const restShare = 9
+
+// comparisons are what fresh plans would be better in than those in force. The zero value is ready.
+type comparisons struct {
+	mu    sync.Mutex
+	found map[types.NamespacedName]comparison
+}
+
+// comparison is what came of comparing one plan with a fresh one.
+type comparison struct {
+	compared
+	condition metav1.Condition
+}
+
+// compared is all that a comparison depends on, but for what the planner is: what was asked, and the plan in force.
+type compared struct {
+	question
+	plan types.UID
+}
+
+// Compare looks once a period, on one snapshot of the cluster, for plans that are better than those in force, one placement after another.
+// It changes no plan: what it finds is said in the condition Improvable. It works until the context ends.
+func (r *Reconciler) Compare(ctx context.Context, period time.Duration) error {
+	for rest(ctx, period) {
+		if err := r.compareAll(ctx); err != nil && ctx.Err() == nil {
+			ctrl.LoggerFrom(ctx).Error(err, "compare plans in force with fresh ones")
+		}
+	}
+	return nil
+}
+
+// rest waits, and says whether there is more to do after it.
+func rest(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (r *Reconciler) compareAll(ctx context.Context) error {
+	var plans v1alpha1.ShardingPlanList
+	if err := r.Reader.List(ctx, &plans); err != nil {
+		return fmt.Errorf("list plans: %w", err)
+	}
+	var placements v1alpha1.ModelPlacementList
+	if err := r.Client.List(ctx, &placements); err != nil {
+		return fmt.Errorf("list placements: %w", err)
+	}
+	now, err := r.Index.Read(ctx, plans.Items)
+	if err != nil {
+		return err
+	}
+	fingerprint := now.Fingerprint()
+	for i := range placements.Items {
+		began := time.Now()
+		if err := r.compare(ctx, &placements.Items[i], now, fingerprint); err != nil {
+			return err
+		}
+		if !rest(ctx, restShare*time.Since(began)) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// compare looks for a better plan of one placement, as if what it holds were free, and has it reconciled where something else is to be said
+// than before. It asks the planner where the placement has a plan, needs no other, and something changed since it was last asked.
+func (r *Reconciler) compare(ctx context.Context, placement *v1alpha1.ModelPlacement, now *fleet.Snapshot, fingerprint string) error {
+	own := inForceOf(now.Plans, placement)
+	if len(own) != 1 || !wanted(placement) || wants(placement) || !placement.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	model, err := r.model(ctx, placement)
+	var unknown *unresolved
+	if errors.As(err, &unknown) || err == nil && needOf(placement, &own[0], nil, model) != needNothing {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	may, err := r.allowed(ctx, placement, now.Plans, own)
+	if err != nil {
+		return err
+	}
+	request := shape.Request{Placement: placement, Model: model.Model, Cause: shape.OtherRequest, Discreet: true, Previous: &own[0].Spec}
+	demand, err := r.demand(ctx, &request, now)
+	if err != nil {
+		return err
+	}
+	key := client.ObjectKeyFromObject(placement)
+	of := compared{question{key, placement.UID, placement.Generation, model.version, fingerprint, "", demand, may.most, request.Room.Short()}, own[0].UID}
+	if r.comparisons.get(key).compared == of {
+		return nil
+	}
+	condition, err := r.improvable(ctx, request, may, now.Cluster(own, evicts(placement, now.Pods)))
+	if err != nil {
+		return err
+	}
+	r.comparisons.set(key, comparison{of, *condition})
+	if said := meta.FindStatusCondition(placement.Status.Conditions, v1alpha1.ConditionImprovable); said == nil ||
+		said.Status != condition.Status || said.Reason != condition.Reason || said.Message != condition.Message || said.ObservedGeneration != placement.Generation {
+		r.reconcile(ctx, placement)
+	}
+	return nil
+}
+
+// improvable compares the plan in force, which the request has as the previous one, with the one that would be made if the spec were new.
+func (r *Reconciler) improvable(ctx context.Context, request shape.Request, may allowance, cluster *fleet.Cluster) (*metav1.Condition, error) {
+	var fresh *v1alpha1.ShardingPlanSpec
+	err := guarded(ctx, func() (err error) {
+		if fresh, err = r.limited(ctx, mostBudget, cluster, request); err == nil {
+			err = may.devices(fresh.Totals.Devices)
+		}
+		return err
+	})
+	var no *plan.Unplaceable
+	var invalid *shape.InvalidRequest
+	var refused *objects.Refused
+	switch {
+	case errors.As(err, &no), errors.As(err, &invalid):
+		return condition(v1alpha1.ConditionImprovable, metav1.ConditionFalse, "NoOtherPlan", "No other plan can be made: "+sentence(err.Error())), nil
+	case errors.As(err, &refused):
+		return condition(v1alpha1.ConditionImprovable, metav1.ConditionUnknown, refused.Reason, sentence(refused.Error())), nil
+	case err != nil:
+		return nil, err
+	case sameLayout(request.Previous, fresh):
+		return condition(v1alpha1.ConditionImprovable, metav1.ConditionFalse, "NoBetterPlan", "A plan that was made now would be the same."), nil
+	default:
+		return improvement(&request.Placement.Spec.Workload, request.Previous, fresh), nil
+	}
+}
+
+// evicts returns for which nodes a plan would have its pods evicted there.
+func evicts(placement *v1alpha1.ModelPlacement, pods []corev1.Pod) func(*fleet.Host) bool {
+	own := slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
+		return p.Namespace != placement.Namespace || p.Labels[v1alpha1.LabelPlacement] != placement.Name
+	})
+	return func(h *fleet.Host) bool { return losses.Tainted(h, own) != nil }
+}
+
+func (c *comparisons) get(key types.NamespacedName) comparison {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.found[key]
+}
+
+func (c *comparisons) set(key types.NamespacedName, to comparison) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.found == nil {
+		c.found = map[types.NamespacedName]comparison{}
+	}
+	c.found[key] = to
+}
+
+func (c *comparisons) forget(key types.NamespacedName) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.found, key)
+}
+
+// improvableCondition is what is known of a plan better than the one in force. What the status says of this plan and spec stands until this
+// operator has compared them; nil where nothing is known.
+func (r *Reconciler) improvableCondition(p *pass) *metav1.Condition {
+	known := r.comparisons.get(client.ObjectKeyFromObject(p.placement))
+	if known.uid == p.placement.UID && known.plan == p.plan.UID && known.generation == p.placement.Generation {
+		return &known.condition
+	}
+	said := meta.FindStatusCondition(p.placement.Status.Conditions, v1alpha1.ConditionImprovable)
+	if said == nil || p.placement.Status.Plan != p.plan.Name || said.ObservedGeneration != p.placement.Generation {
+		return nil
+	}
+	return said
+}

@@ -1,0 +1,279 @@
+package search
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"sort"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/shape"
+)
+
+// Number returns the number of copies with which a problem that leaves it open takes least: in the widest format in which any
+// number fits, and in equal copies where these fit in any number, the fewest devices, or the cheapest for the objective Cost;
+// then the best value of the objective, then the fewest copies. Where none fits, it is the number that comes nearest to it.
+func Number(t *shape.Problem) int {
+	nearest := t.Copies
+	for _, settings := range formatsOf(slices.Collect(t.Settings())) {
+		f := newNumbers(t, settings)
+		if n := f.best(); n > 0 {
+			return n
+		}
+		nearest = f.nearest()
+	}
+	return nearest
+}
+
+// numbers are the numbers of copies that a problem leaves open, in some settings. All of them are multiples of the problem's own.
+type numbers struct {
+	problem  *shape.Problem
+	settings []shape.Setting
+	// free are the devices that match, and memory the bytes that may be used on all of them together.
+	free   int
+	memory int64
+	known  map[int]least
+}
+
+// least is a lower bound of what a copy takes. It is no devices where no copy can run.
+type least struct {
+	size
+	bytes int64
+}
+
+// size is a number of devices, and what they cost.
+type size struct {
+	devices int
+	cost    int64
+}
+
+// Numbers of copies up to these are all looked at. Above, the next one is larger by the part that one is of them, but for those from
+// which on a copy takes fewer devices. Whether copies that differ fit takes longer to find out.
+const (
+	everyEqual     = 32
+	everyDifferent = 8
+)
+
+func newNumbers(t *shape.Problem, settings []shape.Setting) *numbers {
+	f := &numbers{problem: t, settings: settings, known: map[int]least{}}
+	for _, s := range settings {
+		seen := t.Match(s.Format, t.Require.Level).Census
+		f.free, f.memory = max(f.free, seen.Matched), max(f.memory, seen.Free)
+	}
+	return f
+}
+
+// formatsOf divides settings into those of each format, in order.
+func formatsOf(settings []shape.Setting) [][]shape.Setting {
+	var formats [][]shape.Setting
+	for i, s := range settings {
+		if i == 0 || s.Format != settings[i-1].Format {
+			formats = append(formats, nil)
+		}
+		formats[len(formats)-1] = append(formats[len(formats)-1], s)
+	}
+	return formats
+}
+
+// best returns the best number; 0 where none fits.
+func (f *numbers) best() int {
+	for _, equal := range []bool{true, false} {
+		if n := f.bestOf(equal); n > 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+// bestOf returns the best of the numbers in which copies may be equal, or of the others; 0 where none fits.
+func (f *numbers) bestOf(equal bool) int {
+	best, cost, value := 0, int64(0), 0.0
+	dearer := func(n int) bool { return best > 0 && int64(n)*f.least(n).cost > cost }
+	for n, p := range f.tried(equal, dearer) {
+		found := first(p, slices.Values(f.settings), &Rejections{})
+		if found == nil {
+			continue
+		}
+		took := int64(0)
+		for _, at := range found.Devices() {
+			took += f.rate(p.Cluster.Device(at).Class)
+		}
+		if worth := found.Portions[0].Value; best == 0 || cmp.Or(cmp.Compare(took, cost), cmp.Compare(worth, value)) < 0 {
+			best, cost, value = n, took, worth
+		}
+	}
+	return best
+}
+
+// mostDifferent is how many devices copies that differ may take where it is only asked whether a problem fits.
+const mostDifferent = 256
+
+// fitsInAny says whether a problem fits in any number of copies, of which those that differ take few devices.
+func fitsInAny(t *shape.Problem) bool {
+	f := newNumbers(t, t.Decisive())
+	for range f.tried(true, never) {
+		return true
+	}
+	for _, p := range f.tried(false, func(n int) bool { return n*f.least(n).devices > mostDifferent }) {
+		if Fits(p) {
+			return true
+		}
+	}
+	return false
+}
+
+func never(int) bool { return false }
+
+// InNumbers returns the problem in each number of copies that may do; where the number is not open, the problem.
+func InNumbers(t *shape.Problem) iter.Seq[*shape.Problem] {
+	return func(yield func(*shape.Problem) bool) {
+		if !t.Open {
+			yield(t)
+			return
+		}
+		f := newNumbers(t, t.Decisive())
+		for _, equal := range []bool{true, false} {
+			for _, p := range f.tried(equal, never) {
+				if !yield(p) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// nearest returns the number whose copies take the fewest devices together at least, be there as many or not; the largest where no copy
+// can run.
+func (f *numbers) nearest() int {
+	most := f.problem.Spread().Copies
+	near, devices := most, 0
+	for n := f.problem.Copies; n <= most && !f.problem.Stopped(); n = f.next(n, most) {
+		if d := n * f.least(n).devices; d > 0 && (devices == 0 || d < devices) {
+			near, devices = n, d
+		}
+	}
+	return near
+}
+
+// tried are the numbers that are worth a search, rising, each with its problem: those whose copies there may be devices and
+// memory enough for, which may be equal or not, and that leave a copy fewer sequences than a smaller number does. With a number
+// that is left out go those with which a copy takes no less.
+func (f *numbers) tried(equal bool, leaveOut func(n int) bool) iter.Seq2[int, *shape.Problem] {
+	every := everyDifferent
+	if equal {
+		every = everyEqual
+	}
+	return func(yield func(int, *shape.Problem) bool) {
+		step := f.problem.Copies
+		for n := step; n <= f.last() && !f.problem.Stopped(); {
+			next := f.next(n, f.last())
+			if l := f.least(n); l.devices == 0 || n*l.devices > f.free || leaveOut(n) {
+				n = next
+				continue
+			} else if int64(n)*l.bytes <= f.memory {
+				if p := f.problem.With(f.problem.InCopies(n)); f.equal(p) == equal && !yield(n, p) {
+					return
+				}
+			}
+			share := f.problem.Share(n)
+			for n += step * (1 + n/step/every); n < next && f.problem.Share(n) == share; {
+				n += step
+			}
+			n = min(n, next)
+		}
+	}
+}
+
+// equal says whether the copies of a problem fit in one shape on devices of one kind.
+func (f *numbers) equal(p *shape.Problem) bool {
+	fits := false
+	f.each(p, func(c *shape.Candidate) bool {
+		fits = fits || HasRoom(c)
+		return fits
+	})
+	return fits
+}
+
+// each offers the shapes of a problem that keep its limits, in the settings that need least memory: those of each choice of degrees by
+// their number of stages, until one is enough.
+func (f *numbers) each(p *shape.Problem, enough func(*shape.Candidate) bool) {
+	for _, s := range f.settings {
+		if !s.Lean && !p.Limited() {
+			continue // lean batches need no more
+		}
+		a := p.Tier(s)
+		for _, pool := range a.Levels[len(a.Levels)-1] {
+			for _, l := range p.FlavorsOf(pool) {
+				for _, d := range a.Degrees(l) {
+					for c := range a.Shapes(l, d, nil) {
+						if p.Limited() {
+							a.Evaluate(&c)
+						}
+						if c.Verdict == shape.Yes && enough(&c) {
+							break
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// last is the largest number that is worth trying: there are no more copies than devices or sequences.
+func (f *numbers) last() int { return min(shape.MaxCopies, f.free, f.problem.Sequences()) }
+
+// next returns the first number above one with which a copy takes another number of devices at least; one above the last where there is none.
+func (f *numbers) next(n, last int) int {
+	step := f.problem.Copies
+	return n + step*(1+sort.Search((last-n)/step, func(i int) bool { return f.least(n+step*(1+i)).size != f.least(n).size }))
+}
+
+// least returns the least that one of so many copies takes. It falls as they become more, since the load of each does.
+func (f *numbers) least(n int) least {
+	found, known := f.known[n]
+	if known {
+		return found
+	}
+	one := f.problem.With(f.problem.InCopies(n)).Alone()
+	take := func(c *shape.Candidate) bool {
+		found = found.or(least{size{c.Total(), int64(c.Total()) * f.rate(c.Flavor.Class)}, int64(c.Data) * c.Footprint.Together(c.Shape)})
+		return true
+	}
+	f.each(one, take)
+	if found.devices == 0 {
+		for _, s := range f.settings {
+			a := one.Tier(s)
+			for _, c := range a.Mixed(a.Levels[len(a.Levels)-1]) {
+				take(c)
+			}
+		}
+	}
+	f.known[n] = found
+	return found
+}
+
+// or returns the lower of two bounds in each respect.
+func (l least) or(other least) least {
+	if l.devices == 0 {
+		return other
+	}
+	return least{size{min(l.devices, other.devices), min(l.cost, other.cost)}, min(l.bytes, other.bytes)}
+}
+
+// unpricedHour is what an hour of a device without a price counts as, in micro-USD: above all prices.
+const unpricedHour = 1 << 32
+
+// rate is what a device of a class counts as: its price an hour in micro-USD for the objective Cost, else 1. Of several classes (-1)
+// the price is at least 0.
+func (f *numbers) rate(class int32) int64 {
+	if f.problem.Objective() != v1alpha1.ObjectiveCost {
+		return 1
+	}
+	if class < 0 {
+		return 0
+	}
+	if hour, ok := f.problem.Price(class); ok {
+		return hour.MicroUSDPerHour
+	}
+	return unpricedHour
+}

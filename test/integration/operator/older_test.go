@@ -1,0 +1,120 @@
+package operator
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/ledger"
+	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/internal/repository"
+	"github.com/rankwright/rankwright/test/operation"
+)
+
+const (
+	// lastOfFormat1 is the last commit of this repository whose operator knows a record of one entry.
+	lastOfFormat1 = "8e08152"
+	// unknownFormat is what the policy says to it.
+	unknownFormat = "the ledger is of format 2"
+)
+
+// guardLedger returns when the policy of the ledger is in force.
+func (w world) guardLedger() {
+	w.Helper()
+	w.Confine()
+	w.Eventually("the policy is in force", func(ctx context.Context) bool {
+		return says(w.Create(ctx, format1(), client.DryRunAll), unknownFormat)
+	})
+}
+
+func says(err error, text string) bool { return err != nil && strings.Contains(err.Error(), text) }
+
+// format1 is the ledger as an operator writes it that knows a record of one entry.
+func format1() *corev1.ConfigMap {
+	config := ledgerMap()
+	config.Data = map[string]string{"record": `{"sequence":1}`}
+	return config
+}
+
+// TestOlderWritesDoNotReplaceTheLedger writes as an operator does that takes the record for an empty one.
+func TestOlderWritesDoNotReplaceTheLedger(t *testing.T) {
+	w := newWorld(t, justLedger)
+	w.guardLedger()
+	w.begin()
+	heal := w.poison()
+	config := ledgerMap()
+	w.Must(w.Get(t.Context(), client.ObjectKeyFromObject(config), config))
+	config.Data = format1().Data
+	if err := w.Update(t.Context(), config); !says(err, unknownFormat) {
+		t.Errorf("the record was replaced: %v", err)
+	}
+	w.checkPending()
+	heal()
+	w.recover(poisonedPool, "a", "x")
+
+	w.Must(w.Delete(t.Context(), config))
+	if err := w.Create(t.Context(), format1()); !says(err, unknownFormat) {
+		t.Errorf("a ledger of the older format was made: %v", err)
+	}
+	elsewhere := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: testNamespace, Name: ledger.Name}}
+	w.Must(w.Create(t.Context(), elsewhere))
+	w.Must(w.Delete(t.Context(), elsewhere))
+}
+
+// TestOlderOperatorReservesNothing runs the operator of the last commit that knows a record of one entry, beside a commit that is
+// pending, and then this one.
+func TestOlderOperatorReservesNothing(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	binary := w.buildOlder()
+	watched := w.watchInvariant()
+	kubeconfig := w.operatorKubeconfig()
+	w.guardLedger()
+	w.begin()
+	w.poison()
+	w.addNode("n1", 2)
+	w.place(w.PlacementOf("llm", 1, 1))
+	older := w.start(binary, kubeconfig)
+	w.Eventually("the older operator has made a plan that it could not commit", func(context.Context) bool {
+		for _, plan := range w.plans() {
+			if plan.Spec.Placement.Name == "llm" {
+				return !ledger.Active(&plan)
+			}
+		}
+		return false
+	})
+	// It cannot say so in a status, whose fields are others now.
+	w.Eventually("the older operator logs that it was refused", func(context.Context) bool { return strings.Contains(older.said(), unknownFormat) })
+	older.kill()
+	w.checkPending()
+	w.operate(operator.Options{Planner: operation.FirstFit})
+	w.Eventually("the placement is placed", func(context.Context) bool { return placed(w.placement("llm")).Reason == v1alpha1.ReasonPlaced })
+	w.checkPending()
+	watched.check(2)
+}
+
+// buildOlder builds the operator of lastOfFormat1, and skips the test where the clone does not have that commit.
+func (w world) buildOlder() string {
+	w.Helper()
+	root, err := repository.Root()
+	w.Must(err)
+	dir := w.TempDir()
+	source, binary := filepath.Join(dir, "source"), filepath.Join(dir, "operator")
+	w.Must(os.Mkdir(source, 0o700))
+	if out, err := exec.CommandContext(w.Context(), "sh", "-c", `git -C "$1" archive "$2" | tar -x -C "$3"`, "sh", root, lastOfFormat1, source).CombinedOutput(); err != nil {
+		w.Skipf("the clone has no commit %s: fetch all of the history; %s", lastOfFormat1, out)
+	}
+	build := exec.CommandContext(w.Context(), "go", "build", "-trimpath", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", binary, "./cmd/operator") //nolint:gosec // a test's own
+	build.Dir, build.Env = source, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		w.Fatalf("build the operator of %s: %v\n%s", lastOfFormat1, err, out)
+	}
+	return binary
+}

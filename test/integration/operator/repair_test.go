@@ -1,0 +1,477 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/controllers/repair"
+	"github.com/rankwright/rankwright/test/operation"
+)
+
+const (
+	repairNamespace = "repairs"
+	repairAccount   = "mender"
+	repairJob       = `
+namespace: repairs
+serviceAccountName: mender
+template: |
+  apiVersion: batch/v1
+  kind: Job
+  metadata: {labels: {node: {{ quote .Node }}}}
+  spec:
+    template:
+      spec:
+        restartPolicy: Never
+        nodeName: {{ quote .Node }}
+        containers: [{name: reset, image: reset, args: [{{ quote .PCIAddress }}, {{ quote .Fault }}]}]
+`
+)
+
+// mender is an operator that repairs, which a test kills and starts again.
+type mender struct {
+	world
+	*clock
+	settings *repair.Settings
+	stop     func()
+}
+
+// newMender installs what an administrator gives the repairs' service account, and starts an operator.
+func newMender(t *testing.T, settings string) *mender {
+	t.Helper()
+	w := newWorld(t, wholeCluster)
+	w.Must(client.IgnoreNotFound(w.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: operation.Namespace, Name: repair.Name}})))
+	operatorAccount := rbacv1.Subject{Kind: "ServiceAccount", Namespace: operation.Namespace, Name: "rankwright-operator"}
+	account := rbacv1.Subject{Kind: "ServiceAccount", Namespace: repairNamespace, Name: repairAccount}
+	for _, o := range []client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: repairNamespace}},
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: repairNamespace, Name: repairAccount}},
+		roleOf("impersonate", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, ResourceNames: []string{repairAccount}, Verbs: []string{"impersonate"}}),
+		bindingOf("impersonate", operatorAccount),
+		roleOf("jobs", rbacv1.PolicyRule{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"get", "create", "delete"}}),
+		bindingOf("jobs", account),
+	} {
+		w.Must(client.IgnoreAlreadyExists(w.Create(t.Context(), o)))
+	}
+	// As the chart grants it where repairs are enabled.
+	taints := rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "rankwright-operator-taints"}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"devicetaintrules"}, Verbs: []string{"list", "create", "update", "delete"}},
+		{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceslices"}, Verbs: []string{"list"}},
+	}}
+	w.Must(client.IgnoreAlreadyExists(w.Create(t.Context(), &taints)))
+	w.Must(client.IgnoreAlreadyExists(w.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: taints.Name}, Subjects: []rbacv1.Subject{operatorAccount},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: taints.Name},
+	})))
+	w.Must(w.DeleteAllOf(t.Context(), &batchv1.Job{}, client.InNamespace(repairNamespace), client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	parsed, err := repair.ParseSettings([]byte(settings))
+	w.Must(err)
+	m := &mender{world: w, clock: newClock(), settings: parsed, stop: func() {}}
+	m.restart()
+	return m
+}
+
+func roleOf(name string, rule rbacv1.PolicyRule) *rbacv1.Role {
+	return &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: repairNamespace, Name: name}, Rules: []rbacv1.PolicyRule{rule}}
+}
+
+func bindingOf(name string, to rbacv1.Subject) *rbacv1.RoleBinding {
+	return &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: repairNamespace, Name: name}, Subjects: []rbacv1.Subject{to},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+	}
+}
+
+// restart ends the operator, and starts another that knows nothing of it.
+func (m *mender) restart() {
+	m.Helper()
+	m.stop()
+	m.stop = m.RunOperator(operator.Options{Planner: operation.KeepingFit, Now: m.Now, Repairs: m.settings})
+}
+
+// later sets the clock forward and has a node looked at.
+func (m *mender) later(d time.Duration, node string) {
+	m.Helper()
+	m.pass(m.clock, d, node)
+}
+
+func (m *mender) repairOf(node string) v1alpha1.Repair {
+	m.Helper()
+	var inventory v1alpha1.AcceleratorInventory
+	m.Must(m.Get(m.Context(), client.ObjectKey{Name: node}, &inventory))
+	if r := inventory.Status.Repair(operation.DeviceID(0)); r != nil {
+		return *r
+	}
+	return v1alpha1.Repair{}
+}
+
+func (m *mender) awaitState(node string, state v1alpha1.RepairState, says string) {
+	m.Helper()
+	m.Eventually("the device of "+node+" is "+string(state)+": "+says, func(context.Context) bool {
+		r := m.repairOf(node)
+		return r.State == state && strings.Contains(r.Message, says)
+	})
+}
+
+func (m *mender) jobs() []batchv1.Job {
+	m.Helper()
+	var jobs batchv1.JobList
+	m.Must(m.List(m.Context(), &jobs, client.InNamespace(repairNamespace)))
+	return jobs.Items
+}
+
+// awaitJob waits until there is one job of a node.
+func (m *mender) awaitJob(node string) *batchv1.Job {
+	m.Helper()
+	var found *batchv1.Job
+	m.Eventually("there is a job for "+node, func(context.Context) bool {
+		for _, job := range m.jobs() {
+			if job.Labels["node"] == node && len(job.Status.Conditions) == 0 {
+				found = &job
+			}
+		}
+		return found != nil
+	})
+	return found
+}
+
+// complete ends a job as its controller does.
+func (m *mender) complete(job *batchv1.Job) {
+	m.Helper()
+	now, before := metav1.Now(), client.MergeFrom(job.DeepCopy())
+	job.Status.StartTime, job.Status.CompletionTime = &now, &now
+	for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
+		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{Type: kind, Status: corev1.ConditionTrue})
+	}
+	m.Must(m.Status().Patch(m.Context(), job, before))
+}
+
+func (m *mender) damage(node string, state v1alpha1.HealthState) {
+	m.Helper()
+	var inventory v1alpha1.AcceleratorInventory
+	m.Must(m.Get(m.Context(), client.ObjectKey{Name: node}, &inventory))
+	before := client.MergeFrom(inventory.DeepCopy())
+	since := metav1.NewTime(m.Now())
+	inventory.Status.Devices[0].Health = v1alpha1.DeviceHealth{State: state, Reason: "XID79", Since: &since}
+	m.Must(m.Status().Patch(m.Context(), &inventory, before))
+}
+
+// One device from its fault back to work, with another operator for each step. A cordon of the administrator's stays.
+func TestRepairFromFaultToReturn(t *testing.T) {
+	m := newMender(t, repairJob)
+	m.addNode("n1", 4)
+	m.cordon(operation.DeviceID(3))
+	m.place(m.PlacementOf("llm", 1, 1))
+	m.awaitPlan("llm", "llm-1")
+
+	m.damage("n1", v1alpha1.Unhealthy)
+	m.awaitState("n1", v1alpha1.RepairCordoned, "Ranks")
+	m.restart()
+	m.later(time.Minute, "n1")
+	if got := devicesOf(m.awaitPlan("llm", "llm-2")); len(got) != 1 || got[0] != "n1/"+string(operation.DeviceID(1)) {
+		t.Errorf("the copy moved to %v", got)
+	}
+	m.awaitState("n1", v1alpha1.RepairVacated, "A repair begins at")
+
+	m.changeNode("n1", func(n *corev1.Node) {
+		n.Labels = map[string]string{"nvidia.com/gpu-driver-upgrade-state": "pod-restart-required"}
+	})
+	m.later(time.Hour, "n1")
+	m.awaitState("n1", v1alpha1.RepairVacated, "the GPU operator, which upgrades the driver (label nvidia.com/gpu-driver-upgrade-state=pod-restart-required)")
+	m.restart()
+	if jobs := m.jobs(); len(jobs) > 0 {
+		t.Errorf("jobs while the GPU operator upgrades: %v", jobs)
+	}
+	m.changeNode("n1", func(n *corev1.Node) { n.Labels["nvidia.com/gpu-driver-upgrade-state"] = "upgrade-done" })
+	m.awaitState("n1", v1alpha1.Repairing, "Repair 1 of 3: Job rankwright-")
+
+	job := m.awaitJob("n1")
+	if got := job.Spec.Template.Spec.Containers[0].Args; job.Spec.Template.Spec.NodeName != "n1" || got[1] != "XID79" || job.Annotations[repair.AnnotationDevice] != string(operation.DeviceID(0)) {
+		t.Errorf("job %+v", job)
+	}
+	m.restart()
+	m.complete(job)
+	m.awaitState("n1", v1alpha1.RepairChecking, "")
+	m.restart()
+	m.damage("n1", v1alpha1.Healthy)
+	m.later(time.Minute, "n1")
+	m.awaitState("n1", v1alpha1.RepairChecking, "")
+	m.restart()
+	m.later(time.Minute, "n1")
+	m.awaitState("n1", v1alpha1.RepairReturned, "after repair 1")
+	if jobs := m.jobs(); len(jobs) != 1 {
+		t.Errorf("%d jobs, want 1", len(jobs))
+	}
+	if got := m.cordoned(); len(got) != 1 || got[0] != operation.DeviceID(3) {
+		t.Errorf("the administrator's cordons are %v", got)
+	}
+	// Three devices take work again, and the administrator's does not.
+	m.remove("llm")
+	m.place(m.PlacementOf("all", 3, 1))
+	m.awaitPlan("all", "all-1")
+	m.Eventually("the record is removed", func(ctx context.Context) bool {
+		var book corev1.ConfigMap
+		return m.Get(ctx, client.ObjectKey{Namespace: operation.Namespace, Name: repair.Name}, &book) == nil && len(book.Data) == 0
+	})
+}
+
+// Of two devices with a fault one waits for the other, checks included.
+func TestBudgetOfRepairs(t *testing.T) {
+	m := newMender(t, repairJob)
+	nodes := []string{"n1", "n2"}
+	for _, node := range nodes {
+		m.addNode(node, 1)
+		m.damage(node, v1alpha1.Unhealthy)
+		m.awaitState(node, v1alpha1.RepairVacated, "")
+	}
+	m.later(time.Hour, "n1")
+	first := m.awaitJob("n1")
+	m.later(time.Second, "n2")
+	m.awaitState("n2", v1alpha1.RepairVacated, "waits for other repairs: 1 may be under way at once")
+	m.complete(first)
+	m.awaitState("n1", v1alpha1.RepairChecking, "")
+	m.later(time.Second, "n2")
+	m.awaitState("n2", v1alpha1.RepairVacated, "waits for other repairs")
+	if jobs := m.jobs(); len(jobs) != 1 {
+		t.Errorf("%d jobs under a budget of one", len(jobs))
+	}
+	m.damage("n1", v1alpha1.Healthy)
+	m.later(5*time.Minute, "n1")
+	m.awaitState("n1", v1alpha1.RepairReturned, "")
+	m.awaitJob("n2")
+}
+
+// Two operators that both take themselves for the leader repair each device once, one after the other as the budget says.
+func TestTwoOperatorsRepairEachDeviceOnce(t *testing.T) {
+	m := newMender(t, repairJob)
+	m.RunOperator(operator.Options{Planner: operation.KeepingFit, Now: m.Now, Repairs: m.settings})
+	nodes := []string{"n1", "n2"}
+	for _, node := range nodes {
+		m.addNode(node, 1)
+		m.damage(node, v1alpha1.Unhealthy)
+		m.awaitState(node, v1alpha1.RepairVacated, "")
+	}
+	for begun := 1; begun <= len(nodes); begun++ {
+		for _, node := range nodes {
+			m.later(5*time.Minute, node)
+		}
+		m.Eventually(fmt.Sprintf("%d repairs have begun", begun), func(context.Context) bool { return len(m.jobs()) >= begun })
+		jobs := m.jobs()
+		if len(jobs) != begun {
+			t.Fatalf("%d jobs, of which one at a time may be under way, want %d", len(jobs), begun)
+		}
+		for i := range jobs {
+			if len(jobs[i].Status.Conditions) > 0 {
+				continue
+			}
+			node := jobs[i].Labels["node"]
+			m.complete(&jobs[i])
+			m.awaitState(node, v1alpha1.RepairChecking, "")
+			m.damage(node, v1alpha1.Healthy)
+			m.later(5*time.Minute, node)
+			m.awaitState(node, v1alpha1.RepairReturned, "")
+		}
+	}
+	if jobs := m.jobs(); len(jobs) != 2 || jobs[0].Labels["node"] == jobs[1].Labels["node"] {
+		t.Errorf("%d jobs, want one of each node", len(jobs))
+	}
+}
+
+// The node goes while it is repaired, and another comes under its name: the repair ends, and what it left is forgotten.
+func TestRepairOutlivesItsNode(t *testing.T) {
+	m := newMender(t, repairJob)
+	m.addNode("n1", 4)
+	m.damage("n1", v1alpha1.Unhealthy)
+	m.awaitState("n1", v1alpha1.RepairVacated, "")
+	m.later(time.Hour, "n1")
+	job := m.awaitJob("n1")
+	m.replaceNode()
+	m.restart()
+	m.awaitState("n1", v1alpha1.Repairing, "")
+	m.complete(job)
+	m.awaitState("n1", v1alpha1.RepairChecking, "")
+	m.later(5*time.Minute, "n1")
+	m.awaitState("n1", v1alpha1.RepairReturned, "")
+}
+
+// The operator itself may make no Job, and the account that it may ask for makes Jobs in its own namespace alone.
+func TestRepairAccountIsConfined(t *testing.T) {
+	m := newMender(t, repairJob)
+	own, err := client.New(m.Rights(), client.Options{Scheme: m.Scheme()})
+	m.Must(err)
+	account, err := client.New(m.settings.Impersonate(m.Rights()), client.Options{Scheme: m.Scheme()})
+	m.Must(err)
+	another := *m.settings
+	another.ServiceAccountName = "default"
+	other, err := client.New(another.Impersonate(m.Rights()), client.Options{Scheme: m.Scheme()})
+	m.Must(err)
+	jobIn := func(namespace string) *batchv1.Job {
+		pod := corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "a", Image: "a"}}}
+		return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "stolen"}, Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: pod}}}
+	}
+	for what, err := range map[string]error{
+		"by the operator":                own.Create(t.Context(), jobIn(repairNamespace), client.DryRunAll),
+		"by the account elsewhere":       account.Create(t.Context(), jobIn(testNamespace), client.DryRunAll),
+		"by another account":             other.Create(t.Context(), jobIn(repairNamespace), client.DryRunAll),
+		"a pod by the account":           account.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: repairNamespace, Name: "stolen"}}, client.DryRunAll),
+		"reading Secrets by the account": account.List(t.Context(), &corev1.SecretList{}, client.InNamespace(repairNamespace)),
+	} {
+		if !apierrors.IsForbidden(err) {
+			t.Errorf("%s: %v, want a refusal", what, err)
+		}
+	}
+	if err := account.Create(t.Context(), jobIn(repairNamespace), client.DryRunAll); err != nil {
+		t.Errorf("by the account in its namespace: %v", err)
+	}
+}
+
+// A device that another DRA driver publishes is tainted by a rule: pods are evicted from it only once its ranks have left, and no longer than
+// it is in repair.
+func TestDevicesOfOtherDriversAreTainted(t *testing.T) {
+	m := newMender(t, "taintEffect: NoExecute")
+	status, node, uuids := operation.GPUs(2), "n1", []string{"GPU-0", "GPU-1"}
+	for i := range status.Devices {
+		status.Devices[i].Service = &v1alpha1.DeviceService{Server: v1alpha1.ServedByDRA, Resource: "gpu.example.com"}
+		status.Devices[i].ClaimAttribute = &v1alpha1.ClaimAttribute{Name: "gpu.example.com/uuid", String: &uuids[i]}
+	}
+	slice := &resourcev1.ResourceSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: "n1-gpus"},
+		Spec: resourcev1.ResourceSliceSpec{
+			Driver: "gpu.example.com", NodeName: &node, Pool: resourcev1.ResourcePool{Name: "n1", ResourceSliceCount: 1},
+			Devices: []resourcev1.Device{
+				{Name: "gpu-b", Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"uuid": {StringValue: &uuids[1]}}},
+				{Name: "gpu-a", Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"uuid": {StringValue: &uuids[0]}}},
+			},
+		},
+	}
+	m.Must(m.Create(t.Context(), slice))
+	t.Cleanup(func() { _ = m.Delete(context.WithoutCancel(t.Context()), slice) })
+	m.AddNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}, Status: operation.At("10.0.0.1")}, status)
+	m.place(m.PlacementOf("llm", 1, 1))
+	m.awaitPlan("llm", "llm-1")
+	rules := func() []resourcev1beta2.DeviceTaintRule {
+		var list resourcev1beta2.DeviceTaintRuleList
+		m.Must(m.List(t.Context(), &list))
+		return list.Items
+	}
+	awaitEffect := func(effect resourcev1beta2.DeviceTaintEffect) {
+		t.Helper()
+		m.Eventually("the device has a taint "+string(effect), func(context.Context) bool {
+			all := rules()
+			return len(all) == 1 && all[0].Spec.Taint.Effect == effect && all[0].Spec.Taint.Key == "rankwright.dev/unhealthy" && all[0].Spec.Taint.Value == "XID79" &&
+				*all[0].Spec.DeviceSelector.Device == "gpu-a" && *all[0].Spec.DeviceSelector.Pool == "n1" && *all[0].Spec.DeviceSelector.Driver == "gpu.example.com"
+		})
+	}
+	m.damage("n1", v1alpha1.Unhealthy)
+	awaitEffect(resourcev1beta2.DeviceTaintEffectNoSchedule)
+	m.restart()
+	m.later(time.Minute, "n1")
+	m.awaitPlan("llm", "llm-2")
+	awaitEffect(resourcev1beta2.DeviceTaintEffectNoExecute)
+	m.restart()
+	m.damage("n1", v1alpha1.Healthy)
+	m.awaitState("n1", v1alpha1.RepairChecking, "")
+	awaitEffect(resourcev1beta2.DeviceTaintEffectNoSchedule)
+	m.later(5*time.Minute, "n1")
+	m.Eventually("the taint is gone", func(context.Context) bool { return len(rules()) == 0 })
+
+	// What the operator's token may not do with rules.
+	own, err := client.New(m.Rights(), client.Options{Scheme: m.Scheme()})
+	m.Must(err)
+	stolen := func(labels map[string]string, key string, selector *resourcev1beta2.DeviceTaintSelector) error {
+		return own.Create(t.Context(), &resourcev1beta2.DeviceTaintRule{
+			ObjectMeta: metav1.ObjectMeta{Name: "stolen", Labels: labels},
+			Spec:       resourcev1beta2.DeviceTaintRuleSpec{DeviceSelector: selector, Taint: resourcev1beta2.DeviceTaint{Key: key, Effect: resourcev1beta2.DeviceTaintEffectNoExecute}},
+		}, client.DryRunAll)
+	}
+	ours, one := map[string]string{repair.LabelRepair: "true"}, &resourcev1beta2.DeviceTaintSelector{Driver: &node, Pool: &node, Device: &node}
+	for what, err := range map[string]error{
+		"every device":  stolen(ours, "rankwright.dev/unhealthy", &resourcev1beta2.DeviceTaintSelector{}),
+		"another key":   stolen(ours, "example.com/away", one),
+		"without label": stolen(nil, "rankwright.dev/unhealthy", one),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "may taint single devices") {
+			t.Errorf("%s: %v, want a refusal", what, err)
+		}
+	}
+	m.Must(stolen(ours, "rankwright.dev/unhealthy", one))
+}
+
+// lastWish lets an operator write once, and nothing after that, as if it were killed then.
+type lastWish struct{ used atomic.Bool }
+
+func (l *lastWish) wrap(c client.WithWatch) client.WithWatch {
+	once := func(write func() error) error {
+		if l.used.Swap(true) {
+			return errCrashed
+		}
+		return write()
+	}
+	return interceptor.NewClient(c, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
+			return once(func() error { return c.Create(ctx, o, options...) })
+		},
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.UpdateOption) error {
+			return once(func() error { return c.Update(ctx, o, options...) })
+		},
+		SubResourceApply: func(ctx context.Context, c client.Client, sub string, o runtime.ApplyConfiguration, options ...client.SubResourceApplyOption) error {
+			return once(func() error { return c.SubResource(sub).Apply(ctx, o, options...) })
+		},
+	})
+}
+
+// Each operator is killed after one write, wherever that falls: the device is repaired once, and comes back.
+func TestRepairByOperatorsThatWriteOnce(t *testing.T) {
+	m := newMender(t, repairJob)
+	m.stop()
+	m.addNode("n1", 1)
+	m.damage("n1", v1alpha1.Unhealthy)
+	operators := 0
+	until := func(state v1alpha1.RepairState) {
+		t.Helper()
+		reached := func() bool {
+			var book corev1.ConfigMap
+			m.Must(client.IgnoreNotFound(m.Get(t.Context(), client.ObjectKey{Namespace: operation.Namespace, Name: repair.Name}, &book)))
+			return m.repairOf("n1").State == state && (state != v1alpha1.RepairReturned || len(book.Data) == 0) &&
+				(state != v1alpha1.Repairing || len(m.jobs()) > 0)
+		}
+		for !reached() {
+			operators++
+			if operators > 30 {
+				t.Fatalf("30 operators did not come to %s: %+v", state, m.repairOf("n1"))
+			}
+			wish := &lastWish{}
+			stop := m.RunOperator(operator.Options{Planner: operation.KeepingFit, Now: m.Now, Repairs: m.settings, Wrap: wish.wrap})
+			m.Eventually(fmt.Sprintf("the operator wrote after %+v", m.repairOf("n1")), func(context.Context) bool { return wish.used.Load() || reached() })
+			stop()
+		}
+	}
+	until(v1alpha1.RepairVacated)
+	m.advance(time.Hour)
+	until(v1alpha1.Repairing)
+	jobs := m.jobs()
+	m.complete(&jobs[0])
+	until(v1alpha1.RepairChecking)
+	m.damage("n1", v1alpha1.Healthy)
+	m.advance(5 * time.Minute)
+	until(v1alpha1.RepairReturned)
+	if jobs := m.jobs(); len(jobs) != 1 || operators < 8 {
+		t.Errorf("%d jobs by %d operators", len(jobs), operators)
+	}
+}
