@@ -126,13 +126,13 @@ type losing struct {
 }
 
 // lossOf returns what a plan in force has lost; nil where it lost nothing. Devices that serve until they are moved are of little account
-// where others are lost, or where the plan does not answer the spec.
+// where others are lost, or where it is said why no plan answers the spec.
 func lossOf(p *pass) *losing {
 	if len(p.lost) > 0 {
 		return &losing{finding{v1alpha1.ReasonDevicesLost, describeLost(p.lost)}, "repair them"}
 	}
 	leaving := losses.Leaving(p.state.losses)
-	if len(leaving) == 0 || !answered(p.placement, p.plan) {
+	if len(leaving) == 0 || p.report.plan != nil && !answered(p.placement, p.plan) {
 		return nil
 	}
 	text := fmt.Sprintf("The placement is to leave %s", losses.Text(&leaving[0]))

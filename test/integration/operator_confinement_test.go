@@ -4,12 +4,10 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
@@ -315,7 +313,9 @@ func TestOperatorIsConfined(t *testing.T) {
 		_ = admin.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(context.Background(), "rankwright-pods", metav1.DeleteOptions{})
 	})
 	operator := cluster.AccountClient(t, operatorName, operatorName, nil)
-	awaitConfined(t, operator)
+	if err := cluster.AwaitPolicies(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 
 	granted := 0
 	for name, theft := range thefts() {
@@ -382,26 +382,5 @@ func applyText(t *testing.T, text string) {
 		if err := controlplane.Apply(t.Context(), cluster.Config(), "", object); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// awaitConfined returns when the operator's policies are in force, which is a moment after they are written.
-func awaitConfined(t *testing.T, operator dynamic.Interface) {
-	t.Helper()
-	forbidden := []theft{
-		{request{"patch", "configmaps", "tenant", "theirs", "data: {a: c}"}, "rankwright-operator"},
-		{request{"create", "pods/eviction", "bystander", "plain", eviction("preconditions: {uid: a}")}, "rankwright-evictions"},
-		{request{"create", "pods/eviction", "kube-system", "placed", eviction("preconditions: {uid: a}")}, "rankwright-operator"},
-	}
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		for _, r := range forbidden {
-			if err := r.by(ctx, operator); err == nil || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"+r.want) {
-				return false, nil
-			}
-		}
-		return true, nil
-	})
-	if err != nil {
-		t.Fatalf("the policies did not come into force: %v", err)
 	}
 }

@@ -28,17 +28,18 @@ func (w *World) Rights() *rest.Config {
 	return config
 }
 
-// Confine applies the rights of operator and agents and all admission policies, and returns when the operator's are in force, which is a
-// moment later.
+// Confine applies the rights of operator and agents and all admission policies, and returns when they are in force, which is a moment
+// later.
 func (w *World) Confine() {
 	w.Helper()
 	objects, err := controlplane.ReadConfig("rbac", "admission")
 	w.Must(err)
 	w.Must(controlplane.Apply(w.Context(), w.Cluster.Config(), "", objects...))
+	w.Must(w.Cluster.AwaitPolicies(w.Context()))
 	c, err := client.New(w.Rights(), client.Options{})
 	w.Must(err)
 	stolen := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Home, Name: "stolen"}}
-	w.Eventually("the operator is confined", func(ctx context.Context) bool {
+	w.Eventually("the operator has its rights", func(ctx context.Context) bool {
 		return apierrors.IsInvalid(c.Create(ctx, stolen.DeepCopy(), client.DryRunAll))
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,10 @@ import (
 	"github.com/rankwright/rankwright/pkg/binding"
 	"github.com/rankwright/rankwright/test/operation"
 )
+
+// verbOf is what a built-in role may do with placements that no lesser one may. A controller adds it to the role a moment after our rights are
+// applied.
+var verbOf = map[string]string{"view": "list", "edit": "delete", "admin": "delete"}
 
 // tenantOf returns a client of somebody who has a built-in role in the test's namespace and no other right.
 func (w *world) tenantOf(name, role string) client.Client {
@@ -29,6 +34,12 @@ func (w *world) tenantOf(name, role string) client.Client {
 	w.Must(err)
 	c, err := client.New(config, client.Options{Scheme: w.Scheme()})
 	w.Must(err)
+	asked := authorizationv1.ResourceAttributes{Namespace: w.Home, Verb: verbOf[role], Group: v1alpha1.GroupVersion.Group, Resource: "modelplacements"}
+	w.Eventually(name+" has the rights of "+role, func(ctx context.Context) bool {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &asked}}
+		w.Must(c.Create(ctx, review))
+		return review.Status.Allowed
+	})
 	return c
 }
 

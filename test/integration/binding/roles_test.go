@@ -1,7 +1,6 @@
 package binding
 
 import (
-	"context"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,10 +25,7 @@ func TestBuiltInRolesKnowPlacements(t *testing.T) {
 	}{{"view", false}, {"edit", true}, {"admin", true}} {
 		t.Run(test.role, func(t *testing.T) {
 			tenant := w.tenantOf(test.role+"er", test.role)
-			w.Eventually("the role sees placements", func(ctx context.Context) bool {
-				return tenant.List(ctx, &v1alpha1.ModelPlacementList{}, client.InNamespace(w.Home)) == nil
-			})
-			for _, seen := range []client.ObjectList{&v1alpha1.ShardingPlanList{}, &v1alpha1.DeviceMeshList{}} {
+			for _, seen := range []client.ObjectList{&v1alpha1.ModelPlacementList{}, &v1alpha1.ShardingPlanList{}, &v1alpha1.DeviceMeshList{}} {
 				w.Must(tenant.List(t.Context(), seen, client.InNamespace(w.Home)))
 			}
 			for _, hidden := range []client.ObjectList{&v1alpha1.ModelPlacementList{}, &v1alpha1.AcceleratorInventoryList{}} {

@@ -225,7 +225,10 @@ func TestLosses(t *testing.T) {
 func (w world) holdDrains() {
 	w.Helper()
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { s.FailurePolicy.Drain = &v1alpha1.DrainPolicy{} })
-	w.awaitPlan("llm", "llm-1")
+	w.Eventually("the plan answers the changed spec", func(context.Context) bool {
+		p := w.placement("llm")
+		return p.Status.Plan == "llm-1" && p.Status.PlanGeneration == p.Generation
+	})
 }
 
 // A cordoned node that is to be left is answered as a loss is, by one plan, and is none: all ranks run meanwhile, and the mesh says so.
@@ -236,6 +239,10 @@ func TestCordonedNodeIsLeftWhereDrainsAreHeld(t *testing.T) {
 	own := map[string]string{v1alpha1.LabelPlacement: "llm", v1alpha1.LabelPlan: "llm-1"}
 	w.runOn("n1", "llm-a", own)
 	w.runOn("n2", "llm-b", own)
+	runs := func(mesh *v1alpha1.DeviceMesh) bool {
+		return len(mesh.Status.LostRanks) == 0 && meta.IsStatusConditionTrue(mesh.Status.Conditions, v1alpha1.ConditionReady)
+	}
+	w.Eventually("all ranks run", func(context.Context) bool { return runs(w.mesh()) })
 	cordon := func(is bool) func(*corev1.Node) { return func(n *corev1.Node) { n.Spec.Unschedulable = is } }
 	leaving := func() {
 		t.Helper()
@@ -245,7 +252,7 @@ func TestCordonedNodeIsLeftWhereDrainsAreHeld(t *testing.T) {
 			l[0].Due != l[0].Since {
 			t.Fatalf("losses %+v", l)
 		}
-		if mesh := w.mesh(); len(mesh.Status.LostRanks) > 0 || !meta.IsStatusConditionTrue(mesh.Status.Conditions, v1alpha1.ConditionReady) {
+		if mesh := w.mesh(); !runs(mesh) {
 			t.Errorf("the mesh is %+v", mesh.Status)
 		}
 	}

@@ -26,15 +26,6 @@ const (
 	unknownFormat = "the ledger is of format 2"
 )
 
-// guardLedger returns when the policy of the ledger is in force.
-func (w world) guardLedger() {
-	w.Helper()
-	w.Confine()
-	w.Eventually("the policy is in force", func(ctx context.Context) bool {
-		return says(w.Create(ctx, format1(), client.DryRunAll), unknownFormat)
-	})
-}
-
 func says(err error, text string) bool { return err != nil && strings.Contains(err.Error(), text) }
 
 // format1 is the ledger as an operator writes it that knows a record of one entry.
@@ -47,7 +38,7 @@ func format1() *corev1.ConfigMap {
 // TestOlderWritesDoNotReplaceTheLedger writes as an operator does that takes the record for an empty one.
 func TestOlderWritesDoNotReplaceTheLedger(t *testing.T) {
 	w := newWorld(t, justLedger)
-	w.guardLedger()
+	w.Confine()
 	w.begin()
 	heal := w.poison()
 	config := ledgerMap()
@@ -76,7 +67,7 @@ func TestOlderOperatorReservesNothing(t *testing.T) {
 	binary := w.buildOlder()
 	watched := w.watchInvariant()
 	kubeconfig := w.operatorKubeconfig()
-	w.guardLedger()
+	w.Confine()
 	w.begin()
 	w.poison()
 	w.addNode("n1", 2)
