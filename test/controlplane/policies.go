@@ -30,7 +30,8 @@ func (c *ControlPlane) AwaitPolicies(ctx context.Context) error {
 		}
 	}
 	var answer error
-	const poll, patience = 50 * time.Millisecond, time.Minute
+	// An API server that has just started may wait this long before it tries again to follow its own policies.
+	const poll, patience = 50 * time.Millisecond, 3 * time.Minute
 	err = wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
 		tried := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: lastPolicy}}
 		answer = writer.Create(ctx, tried, client.DryRunAll)

@@ -20,33 +20,6 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// fourCopies are four copies of one device each, of the six that there are, with a budget that holds drains.
-const fourCopies = `
-apiVersion: rankwright.dev/v1alpha1
-kind: ModelPlacement
-metadata: {name: NAME}
-spec:
-  model: {name: Llama-3.2-1B}
-  quantization: BF16
-  engine: vLLM
-  workload: {inference: {maxModelLen: 2048, maxSequences: 1}}
-  parallelism: {tensor: 1}
-  replicas: 4
-  failurePolicy: {drain: {timeoutSeconds: 600}}
----
-apiVersion: apps/v1
-kind: StatefulSet
-metadata: {name: NAME}
-spec:
-  replicas: 4
-  serviceName: NAME
-  podManagementPolicy: Parallel
-  selector: {matchLabels: {rankwright.dev/placement: NAME}}
-  template:
-    metadata: {labels: {rankwright.dev/placement: NAME}}
-    spec:
-` + probing
-
 // readyWatch is how many pods of a placement are ready.
 type readyWatch struct {
 	mu    sync.Mutex
@@ -109,7 +82,8 @@ func TestDrainMovesCopiesOneByOne(t *testing.T) {
 	const copies = 4
 	s := on(t)
 	s.spread(t)
-	s.applyText(t, fourCopies, "NAME", "drained", "COMMAND", "hold")
+	// Four of the six devices that there are, with a budget that holds drains.
+	s.applyText(t, oneDeviceEach+probing, "NAME", "drained", "COPIES", "4", "FIELDS", "failurePolicy: {drain: {timeoutSeconds: 600}}", "COMMAND", "hold")
 	s.awaitPlan(t, "drained", "drained-1")
 	before := s.awaitCopies(t, copies, nil)
 	on := map[string]int{}

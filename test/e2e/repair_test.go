@@ -56,7 +56,8 @@ func TestDeviceIsRepaired(t *testing.T) {
 	s.awaitNode(t, node.Name, func(n *corev1.Node) bool { return offered(n, of.resource) == of.count })
 	bystander := s.mustBe(t, s.create(t, probePod("bystander", "hold", at(node.Name), asking(of.resource, 1))), running)
 	s.awaitInventory(t, node.Name, func(i *v1alpha1.AcceleratorInventory) bool { return len(heldBy(i, bystander)) == 1 })
-	s.applyText(t, amdCopy, "NAME", "ailing", "COMMAND", "hold")
+	// The pod comes back where its plan says.
+	s.applyText(t, oneDeviceEach+probing, "NAME", "ailing", "COPIES", "1", "FIELDS", "enforcement: Slot\n  devices: {vendors: [amd]}", "COMMAND", "hold")
 	s.awaitPlan(t, "ailing", "ailing-1")
 	before := s.awaitReplica(t, "ailing-0", "")
 	device := s.awaitMesh(t, "ailing", func(m *v1alpha1.DeviceMesh) bool { return m.Spec.Plan == "ailing-1" }).Spec.Members[0].Devices[0]
@@ -100,33 +101,6 @@ func TestDeviceIsRepaired(t *testing.T) {
 	s.untouchedNode(t, node.Name)
 	s.untouched(t, survivor{bystander, bystander.Status.ContainerStatuses[0].ContainerID, heldBy(inventory, bystander)})
 }
-
-// amdCopy is one copy on one AMD device, whose pod comes back where its plan says.
-const amdCopy = `
-apiVersion: rankwright.dev/v1alpha1
-kind: ModelPlacement
-metadata: {name: NAME}
-spec:
-  model: {name: Llama-3.2-1B}
-  quantization: BF16
-  engine: vLLM
-  enforcement: Slot
-  devices: {vendors: [amd]}
-  workload: {inference: {maxModelLen: 2048, maxSequences: 1}}
-  parallelism: {tensor: 1}
-  replicas: 1
----
-apiVersion: apps/v1
-kind: StatefulSet
-metadata: {name: NAME}
-spec:
-  replicas: 1
-  serviceName: NAME
-  selector: {matchLabels: {rankwright.dev/placement: NAME}}
-  template:
-    metadata: {labels: {rankwright.dev/placement: NAME}}
-    spec:
-` + probing
 
 // awaitReplica waits until a pod of a StatefulSet runs that is not an old one.
 func (s *site) awaitReplica(t *testing.T, name string, old types.UID) *corev1.Pod {

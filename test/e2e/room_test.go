@@ -14,31 +14,8 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// roomy is a placement that is not asked for yet, with a StatefulSet whose pod waits for it and asks for so many CPUs.
-const roomy = `
-apiVersion: rankwright.dev/v1alpha1
-kind: ModelPlacement
-metadata: {name: NAME}
-spec:
-  model: {name: Llama-3.2-1B}
-  quantization: BF16
-  engine: vLLM
-  devices: {families: [GPU]}
-  workload: {inference: {maxModelLen: 2048, maxSequences: 1}}
-  parallelism: {tensor: 1}
-  replicas: 1
-  suspend: true
----
-apiVersion: apps/v1
-kind: StatefulSet
-metadata: {name: NAME}
-spec:
-  replicas: 1
-  serviceName: NAME
-  selector: {matchLabels: {rankwright.dev/placement: NAME}}
-  template:
-    metadata: {labels: {rankwright.dev/placement: NAME}}
-    spec:
+// wanting ends the spec of a pod template with the probe, which asks for CPUs and a device.
+const wanting = `
       terminationGracePeriodSeconds: 0
       automountServiceAccountToken: false
       containers:
@@ -63,10 +40,11 @@ func TestPodsGoWhereThereIsRoom(t *testing.T) {
 			t.Log(s.ControlPlane.Kubectl(t, "describe", "modelplacements,statefulsets,pods"))
 		}
 	}()
-	both := strings.ReplaceAll(roomy, "NAME", "early") + "---\n" + strings.ReplaceAll(roomy, "NAME", "late")
-	s.applyText(t, both, "ASKED", asked.String(), "RESOURCE", served[0].resource)
-	for _, pod := range []string{"early-0", "late-0"} {
-		s.mustBe(t, podNamed(pod), func(pod *corev1.Pod) (bool, error) { return pod != nil, nil })
+	// Neither is asked for yet, and their pods wait.
+	for _, name := range []string{"early", "late"} {
+		s.applyText(t, oneDeviceEach+wanting, "NAME", name, "COPIES", "1", "FIELDS", "devices: {families: [GPU]}\n  suspend: true",
+			"ASKED", asked.String(), "RESOURCE", served[0].resource)
+		s.mustBe(t, podNamed(name+"-0"), func(pod *corev1.Pod) (bool, error) { return pod != nil, nil })
 	}
 	resume := func(name string) { s.change(t, placements, name, `{"spec":{"suspend":false}}`) }
 	runsOn := func(pod, node string) {

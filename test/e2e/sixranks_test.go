@@ -37,6 +37,33 @@ spec:
   engine: Torch
 `
 
+// oneDeviceEach begins the manifests of a placement with COPIES copies of one device each, which has further FIELDS, and of their StatefulSet. The
+// spec of its pods follows.
+const oneDeviceEach = `
+apiVersion: rankwright.dev/v1alpha1
+kind: ModelPlacement
+metadata: {name: NAME}
+spec:
+  model: {name: Llama-3.2-1B}
+  quantization: BF16
+  engine: vLLM
+  workload: {inference: {maxModelLen: 2048, maxSequences: 1}}
+  parallelism: {tensor: 1}
+  replicas: COPIES
+  FIELDS
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: NAME}
+spec:
+  replicas: COPIES
+  serviceName: NAME
+  podManagementPolicy: Parallel
+  selector: {matchLabels: {rankwright.dev/placement: NAME}}
+  template:
+    metadata: {labels: {rankwright.dev/placement: NAME}}
+    spec:`
+
 // probing ends the spec of a pod template with the probe, which gets a COMMAND.
 const probing = `
       terminationGracePeriodSeconds: 0
