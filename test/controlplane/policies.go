@@ -25,7 +25,7 @@ func (c *ControlPlane) AwaitPolicies(ctx context.Context) error {
 		return fmt.Errorf("client: %w", err)
 	}
 	for _, object := range []client.Object{refuseConfigMaps(), bindPolicy()} {
-		if err := writer.Create(ctx, object); client.IgnoreAlreadyExists(err) != nil {
+		if err := client.IgnoreAlreadyExists(writer.Create(ctx, object)); err != nil {
 			return fmt.Errorf("create %T: %w", object, err)
 		}
 	}
