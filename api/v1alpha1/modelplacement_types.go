@@ -129,12 +129,19 @@ type ModelPlacementSpec struct {
 // ModelSource says which model. Exactly one of name, parameters, architecture and configMap is set.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.name), has(self.parameters), has(self.architecture), has(self.configMap)].filter(x, x).size() == 1",message="exactly one of name, parameters, architecture and configMap must be set: keep the one that describes the model best and remove the others"
+// +kubebuilder:validation:XValidation:rule="!has(self.revision) || has(self.name)",message="revision is of a checkpoint on the hub: set name, or remove revision"
 type ModelSource struct {
 	// Name of the model in the catalogue (`Llama-3.1-70B`), or its id on the hub (`meta-llama/Llama-3.1-70B`).
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Name *string `json:"name,omitempty"`
+	// Revision of the checkpoint on the hub: a branch, a tag or a commit. Absent means the hub's default. The plan is made from the
+	// catalogue whatever it is.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9][A-Za-z0-9_./-]*$')",message="must be a branch, a tag or a commit: letters, digits and _./- after a letter or digit"
+	Revision string `json:"revision,omitempty"`
 	// Number of parameters, where nothing else is known of the model. A synthetic architecture of that size, which the
 	// documentation describes, is planned for.
 	// +optional

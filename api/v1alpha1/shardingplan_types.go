@@ -51,6 +51,11 @@ type ShardingPlanSpec struct {
 	ComputeType Precision `json:"computeType,omitempty"`
 	// Engine that the plan was made for.
 	Engine Engine `json:"engine"`
+	// Version of the engine whose arguments and measurements the plan was made with (`0.19.0`). Start this one or a later one. Absent
+	// where none is known.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	EngineVersion string `json:"engineVersion,omitempty"`
 	// Limits of the engine's steps for which the memory was counted: start the engine with these. Absent in training.
 	// +optional
 	StepLimits *StepLimits `json:"stepLimits,omitempty"`
@@ -99,6 +104,10 @@ type StepLimits struct {
 	// Most sequences of one step (vLLM's `--max-num-seqs`).
 	// +kubebuilder:validation:Minimum=1
 	Sequences int64 `json:"sequences"`
+	// Most tokens of one sequence, its prompt included (vLLM's `--max-model-len`). Absent in plans of before.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	Length int64 `json:"length,omitempty"`
 }
 
 // PlacementRef names a placement in the same namespace.
@@ -125,6 +134,18 @@ type PlannedModel struct {
 	// Name of the model.
 	// +kubebuilder:validation:MaxLength=128
 	Name string `json:"name"`
+	// Id on the hub of the checkpoint whose weights are loaded (`meta-llama/Llama-3.1-70B`). Absent where it is not known, and where
+	// no checkpoint is known to have the plan's format.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Checkpoint string `json:"checkpoint,omitempty"`
+	// Revision of the checkpoint: a branch, a tag or a commit. Absent means the hub's default.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Revision string `json:"revision,omitempty"`
+	// Number format in which the checkpoint stores its weights. Absent means that of the plan.
+	// +optional
+	StoredIn Precision `json:"storedIn,omitempty"`
 	// Number of parameters, counted from the architecture.
 	// +kubebuilder:validation:Minimum=1
 	Parameters int64 `json:"parameters"`

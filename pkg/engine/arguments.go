@@ -1,13 +1,256 @@
 package engine
 
-// Arguments are an engine's names for degrees and limits: options of its command line, keys of its configuration file, or
-// variables. A name is empty where the engine has no such argument or the program decides.
-type Arguments struct {
-	Tensor, Pipeline, Data, Context, DecodeContext, Expert string
-	// Split lists the numbers of layers of all stages; First and Last set those of the first and the last stage alone.
-	Split, First, Last string
-	// Sequences and Tokens are the most sequences and tokens of a step.
-	Sequences, Tokens string
-	// Cache is the number format of the KV cache, CacheFP8 the value of this argument for FP8.
-	Cache, CacheFP8 string
+import (
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Arguments is the table of an engine's command: what it is told of a plan, and under which names. Commands are written from it
+// and held to it.
+type Arguments []Argument
+
+// Argument is one option of a command line, one key of a configuration file, or one variable.
+type Argument struct {
+	// For is what of a plan it says.
+	For Purpose
+	// Name is as it is written: options begin with dashes, keys of a file within others have a point between them, and variables
+	// are in capitals.
+	Name string
+	// Takes is the kind of its values. Least and Most bound numbers, both included; a Most of 0 is no bound. Values are those
+	// of a Word.
+	Takes       Kind
+	Least, Most float64
+	Values      []string
+	// Words are the values of a Word that stand for formats of numbers.
+	Words map[v1alpha1.Precision]string
+	// Since is the earliest version of the engine that the source shows it in; it may be older.
+	Since string
+	// Source is where it is documented.
+	Source string
+}
+
+// Kind is a kind of values.
+type Kind int
+
+// The kinds: a whole number, a number with a fraction, a text without blanks, one of a list, nothing (the name alone says it),
+// true or false, and whole numbers separated by commas.
+const (
+	Whole Kind = iota
+	Fraction
+	Text
+	Word
+	Switch
+	Truth
+	List
+)
+
+// Purpose is what of a plan an argument says.
+type Purpose string
+
+// The purposes.
+const (
+	ForRevision      Purpose = "revision of the checkpoint"
+	ForQuantization  Purpose = "format that weights get while they are loaded"
+	ForType          Purpose = "16-bit format of activations"
+	ForCache         Purpose = "format of the KV cache"
+	ForLength        Purpose = "tokens of the longest sequence"
+	ForSequences     Purpose = "sequences of a step"
+	ForTokens        Purpose = "tokens of a step"
+	ForUtilization   Purpose = "part of the memory"
+	ForTensor        Purpose = "tensor degree"
+	ForPipeline      Purpose = "pipeline degree"
+	ForData          Purpose = "data degree"
+	ForAttentionData Purpose = "data ranks of attention alone"
+	ForContext       Purpose = "context degree"
+	ForDecodeContext Purpose = "decode context degree"
+	ForExpert        Purpose = "expert degree"
+	ForExpertTensor  Purpose = "tensor degree of experts"
+	ForSplit         Purpose = "layers of all stages"
+	ForFirst         Purpose = "layers of the first stage"
+	ForLast          Purpose = "layers of the last stage"
+	ForBackend       Purpose = "what starts the ranks"
+	ForNodes         Purpose = "number of pods"
+	ForNode          Purpose = "number of the pod"
+	ForDevices       Purpose = "ranks of a pod"
+	ForHead          Purpose = "address of the first pod"
+	ForPort          Purpose = "port of the first pod"
+	ForDataHead      Purpose = "address of the first data rank"
+	ForDataPort      Purpose = "port of the first data rank"
+	ForHeadless      Purpose = "no server in this pod"
+	ForFile          Purpose = "file with further arguments"
+	ForHostFile      Purpose = "file with the hosts"
+	ForNoShell       Purpose = "pods start themselves"
+	ForMicroBatch    Purpose = "sequences of a micro-batch"
+	ForGlobalBatch   Purpose = "sequences of a step of training"
+	ForSharding      Purpose = "shared optimizer states"
+)
+
+// For returns the argument of a purpose; nil where the engine has none.
+func (a Arguments) For(p Purpose) *Argument {
+	for i := range a {
+		if a[i].For == p {
+			return &a[i]
+		}
+	}
+	return nil
+}
+
+// Name returns the name of the argument of a purpose; empty where the engine has none.
+func (a Arguments) Name(p Purpose) string {
+	if found := a.For(p); found != nil {
+		return found.Name
+	}
+	return ""
+}
+
+// named returns the argument of a name; nil where the table has none.
+func (a Arguments) named(name string) *Argument {
+	for i := range a {
+		if a[i].Name == name {
+			return &a[i]
+		}
+	}
+	return nil
+}
+
+// Has says whether the table has an argument of a name.
+func (a Arguments) Has(name string) bool { return a.named(name) != nil }
+
+// Kind returns the kind of values of the argument of a name.
+func (a Arguments) Kind(name string) Kind {
+	if found := a.named(name); found != nil {
+		return found.Takes
+	}
+	return Text
+}
+
+// Word returns the engine's word for a format of numbers; empty where it has none.
+func (a Arguments) Word(p Purpose, format v1alpha1.Precision) string {
+	if found := a.For(p); found != nil {
+		return found.Words[format]
+	}
+	return ""
+}
+
+// MakesWhileLoading says whether the engine turns weights that a checkpoint stores in one format into another while it loads them.
+func (e *Engine) MakesWhileLoading(stored, wanted v1alpha1.Precision) bool {
+	return isFloat(stored) && e.Arguments.Word(ForQuantization, wanted) != ""
+}
+
+// Loads says whether the engine runs weights in a format from a checkpoint that stores them in another: of one that is not quantized
+// it takes every such format, and those that it makes while loading.
+func (e *Engine) Loads(stored, wanted v1alpha1.Precision) bool {
+	return stored == wanted || isFloat(stored) && isFloat(wanted) || e.MakesWhileLoading(stored, wanted)
+}
+
+// isFloat says whether a format is not quantized.
+func isFloat(p v1alpha1.Precision) bool { return floats[p] != "" }
+
+// RefusesCache says why the engine cannot be told to keep its cache in a format; nil where it can, and where the program decides.
+func (e *Engine) RefusesCache(format v1alpha1.Precision) error {
+	argument := e.Arguments.For(ForCache)
+	if argument == nil || argument.Words[format] != "" {
+		return nil
+	}
+	known := slices.Sorted(maps.Keys(argument.Words))
+	return fmt.Errorf("%s has no KV cache in %s: use one of %v", e.Name, format, known)
+}
+
+// CheckCommand holds the words of a command line to the table. It reads them as Python's argparse does: each option by its whole
+// name, once, with the next word as its value. The error names the option and the value.
+func (a Arguments) CheckCommand(words []string) error {
+	given := map[string]bool{}
+	for i := 0; i < len(words); i++ {
+		name := words[i]
+		argument := a.named(name)
+		switch {
+		case argument == nil || !strings.HasPrefix(name, "--"):
+			return fmt.Errorf("%q is not an option of the engine", name)
+		case given[name]:
+			return fmt.Errorf("%s is given twice", name)
+		case argument.Takes == Switch:
+		case i+1 == len(words):
+			return fmt.Errorf("%s has no value", name)
+		default:
+			i++
+			if err := argument.Check(words[i]); err != nil {
+				return err
+			}
+		}
+		given[name] = true
+	}
+	return nil
+}
+
+// CheckSetting holds one key of a configuration file or one variable to the table.
+func (a Arguments) CheckSetting(name, value string) error {
+	argument := a.named(name)
+	if argument == nil {
+		return fmt.Errorf("%q is not an argument of the engine", name)
+	}
+	return argument.Check(value)
+}
+
+// oneWord is what a shell takes for one word without quotes.
+var oneWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
+
+// mostText bounds a text, in bytes.
+const mostText = 256
+
+// Check says why an argument cannot have a value.
+func (a *Argument) Check(value string) error {
+	var why string
+	switch a.Takes {
+	case Whole:
+		why = a.outside(value, func(text string) (float64, error) {
+			n, err := strconv.ParseInt(text, 10, 64)
+			return float64(n), err
+		})
+	case Fraction:
+		why = a.outside(value, func(text string) (float64, error) { return strconv.ParseFloat(text, 64) })
+	case List:
+		for part := range strings.SplitSeq(value, ",") {
+			if n, err := strconv.Atoi(part); err != nil || float64(n) < a.Least {
+				why = fmt.Sprintf("use whole numbers from %g on, separated by commas", a.Least)
+			}
+		}
+	case Text:
+		if len(value) > mostText || !oneWord.MatchString(value) {
+			why = "use one word of letters, digits and _./:@%+=,-"
+		}
+	case Word:
+		if !slices.Contains(a.Values, value) {
+			why = "use one of " + strings.Join(a.Values, ", ")
+		}
+	case Truth:
+		if value != "true" && value != "false" {
+			why = "use true or false"
+		}
+	case Switch:
+		if value != "" {
+			why = "it has no value"
+		}
+	}
+	if why != "" {
+		return fmt.Errorf("%s %q: %s", a.Name, value, why)
+	}
+	return nil
+}
+
+func (a *Argument) outside(value string, parse func(string) (float64, error)) string {
+	n, err := parse(value)
+	if err == nil && n >= a.Least && (a.Most == 0 || n <= a.Most) && !math.IsNaN(n) {
+		return ""
+	}
+	if a.Most == 0 {
+		return fmt.Sprintf("use a number from %g on", a.Least)
+	}
+	return fmt.Sprintf("use a number from %g to %g", a.Least, a.Most)
 }

@@ -16,4 +16,5 @@ var deepSpeed = Engine{
 	Ranks:     Ranks{Order: "tp-dp-pp", Experts: Experts{Over: []string{"dp"}}},
 	Memory:    sharingOverContext,
 	Launchers: []string{"deepspeed", "env"},
+	Arguments: deepSpeedArguments,
 }

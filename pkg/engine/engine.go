@@ -31,7 +31,7 @@ type Engine struct {
 	// Launchers are the names of the launchers that start the engine, as in package launch. The first must be able to
 	// start a placement; the others are added where they can.
 	Launchers []string
-	// Arguments are the names of degrees and limits on the engine's command line.
+	// Arguments is the table of the engine's command; empty where the program decides.
 	Arguments Arguments
 }
 

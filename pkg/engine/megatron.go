@@ -14,8 +14,5 @@ var megatron = Engine{
 	Ranks:       Ranks{Order: "tp-cp-ep-dp-pp", Experts: Experts{Over: []string{"cp", "dp"}}},
 	Memory:      sharingOverContext,
 	Launchers:   []string{"megatron"},
-	Arguments: Arguments{
-		Tensor: "--tensor-model-parallel-size", Pipeline: "--pipeline-model-parallel-size", Context: "--context-parallel-size",
-		Expert: "--expert-model-parallel-size", First: "--decoder-first-pipeline-num-layers", Last: "--decoder-last-pipeline-num-layers",
-	},
+	Arguments:   megatronArguments,
 }

@@ -29,8 +29,5 @@ var sglang = Engine{
 		},
 	},
 	Launchers: []string{"sglang"},
-	Arguments: Arguments{
-		Tensor: "--tp-size", Pipeline: "--pp-size", Data: "--dp-size", Expert: "--ep-size", Split: "SGLANG_PP_LAYER_PARTITION",
-		Sequences: "--max-running-requests", Tokens: "--chunked-prefill-size", Cache: "--kv-cache-dtype", CacheFP8: "fp8_e4m3",
-	},
+	Arguments: sglangArguments,
 }

@@ -21,9 +21,5 @@ var tensorRTLLM = Engine{
 	},
 	OldCosts:  "TensorRT-LLM 0",
 	Launchers: []string{"tensorrt-llm"},
-	Arguments: Arguments{
-		Tensor: "tensor_parallel_size", Pipeline: "pipeline_parallel_size", Data: "enable_attention_dp", Context: "context_parallel_size",
-		Expert: "moe_expert_parallel_size", Split: "pp_partition", Sequences: "max_batch_size", Tokens: "max_num_tokens",
-		Cache: "kv_cache_config", CacheFP8: "fp8",
-	},
+	Arguments: tensorRTArguments,
 }

@@ -27,10 +27,5 @@ var vllm = Engine{
 		SmallBatches: []string{"a100"},
 	},
 	Launchers: []string{"vllm"},
-	Arguments: Arguments{
-		Tensor: "--tensor-parallel-size", Pipeline: "--pipeline-parallel-size", Data: "--data-parallel-size",
-		Context: "--prefill-context-parallel-size", DecodeContext: "--decode-context-parallel-size", Expert: "--enable-expert-parallel",
-		Split: "VLLM_PP_LAYER_PARTITION", Sequences: "--max-num-seqs", Tokens: "--max-num-batched-tokens",
-		Cache: "--kv-cache-dtype", CacheFP8: "fp8",
-	},
+	Arguments: vllmArguments,
 }

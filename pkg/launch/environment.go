@@ -31,13 +31,6 @@ func (e *Environment) add(arguments ...any) {
 	}
 }
 
-// option adds an option with a number where it is above 1.
-func (e *Environment) option(name string, value int32) {
-	if value > 1 {
-		e.add(name, value)
-	}
-}
-
 // Shell returns the environment as lines that a POSIX shell reads with `.`; the arguments are in RANKWRIGHT_ARGS.
 func (e *Environment) Shell() string {
 	var b strings.Builder

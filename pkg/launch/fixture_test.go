@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -33,6 +34,7 @@ func degrees(tensor, pipeline, data int32) v1alpha1.Strategy {
 func (f fixture) plan(t testing.TB) (*v1alpha1.ShardingPlanSpec, *v1alpha1.DeviceMeshSpec) {
 	t.Helper()
 	s := &f.strategy
+	f.cache = cmp.Or(f.cache, v1alpha1.BF16)
 	plan := &v1alpha1.ShardingPlanSpec{
 		Engine: f.engine, Strategy: *s, StepLimits: f.limits, KVCacheType: f.cache, Stages: stages(f.layers, int(s.Pipeline)),
 	}

@@ -55,7 +55,9 @@ type Copy struct {
 	plan         string
 	model        *v1alpha1.PlannedModel
 	quantization v1alpha1.Precision
-	mesh         *mesh.Copy
+	// computed is the format in which products are computed; empty where it is not known.
+	computed v1alpha1.Precision
+	mesh     *mesh.Copy
 	// shift is how far the copy's ports are moved on from the launchers' usual ones, since an earlier copy may have these.
 	shift int
 }
@@ -82,7 +84,7 @@ func NewJob(plan *v1alpha1.ShardingPlanSpec, spec *v1alpha1.DeviceMeshSpec, opti
 		}
 		copied := Copy{
 			Number: number, Strategy: shape.Strategy, Split: layersOf(shape.Stages), Limits: shape.StepLimits, KVCacheType: plan.KVCacheType,
-			World: copies[number].WorldSize(), plan: spec.Plan, model: &plan.Model, quantization: plan.Quantization, mesh: &copies[number], Pods: pods[number],
+			World: copies[number].WorldSize(), plan: spec.Plan, model: &plan.Model, quantization: plan.Quantization, computed: plan.ComputeType, mesh: &copies[number], Pods: pods[number],
 		}
 		if library, known := copies[number].Library(); known {
 			copied.Backend = library.InitBackend()

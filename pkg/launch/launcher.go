@@ -133,6 +133,11 @@ func (j *Job) write(names []string) (*Bundle, error) {
 			b.Skipped = append(b.Skipped, err.Error())
 		}
 	}
+	if first, err := find(names[0]); err == nil && first.of != nil && len(first.of.Arguments) > 0 {
+		if err := b.check(first.of); err != nil {
+			return nil, fmt.Errorf("%s cannot be started so: %w", first.of.Name, err)
+		}
+	}
 	return b, nil
 }
 

@@ -1,6 +1,10 @@
 package launch
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/pkg/engine"
+)
 
 // megatron is a program of Megatron-LM under torchrun. Stages are equal unless the sizes of the first and the last are given.
 // Sources: megatron/training/arguments.py, megatron/core/transformer/transformer_config.py
@@ -11,13 +15,17 @@ var megatron = launcher{
 	check: (*Copy).equalRuns,
 	shared: func(c *Copy, e *Environment) {
 		torchrun.shared(c, e)
-		s, is := &c.Strategy, &ofMegatron.Arguments
-		e.add(is.Tensor, s.Tensor, is.Pipeline, s.Pipeline, is.Context, s.Context)
+		s, w := &c.Strategy, &command{of: ofMegatron, Environment: e}
+		w.tell(engine.ForTensor, s.Tensor)
+		w.tell(engine.ForPipeline, s.Pipeline)
+		w.tell(engine.ForContext, s.Context)
 		if s.Expert > 1 {
-			e.add(is.Expert, s.Expert, "--expert-tensor-parallel-size", s.Tensor)
+			w.tell(engine.ForExpert, s.Expert)
+			w.tell(engine.ForExpertTensor, s.Tensor)
 		}
 		if slices.Max(c.Split) != slices.Min(c.Split) {
-			e.add(is.First, c.Split[0], is.Last, c.Split[len(c.Split)-1])
+			w.tell(engine.ForFirst, c.Split[0])
+			w.tell(engine.ForLast, c.Split[len(c.Split)-1])
 		}
 	},
 	pod: func(c *Copy, p *Pod, e *Environment) { torchrun.pod(c, p, e) },

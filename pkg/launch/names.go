@@ -26,6 +26,8 @@ const (
 const (
 	// variableArguments holds the arguments, to be expanded unquoted: none has blanks.
 	variableArguments = "RANKWRIGHT_ARGS"
+	// variableCheckpoint holds the id of the checkpoint that the plan was made for, where it is known.
+	variableCheckpoint = "RANKWRIGHT_CHECKPOINT"
 	// variableSplit holds the layers of each stage, for programs that read them themselves.
 	variableSplit = "RANKWRIGHT_LAYER_SPLIT"
 	// variableBackend holds what a program gives torch's init_process_group as its backend.

@@ -14,8 +14,10 @@ var ray = launcher{
 	check: (*Copy).ownHosts,
 	files: func(_ *Job, c *Copy) ([]File, error) {
 		var e Environment
-		vllmEngine(c, &e)
-		e.add("--distributed-executor-backend", "ray")
+		vllmEngine(c, &e, "ray")
+		if err := e.check(ofVLLM); err != nil {
+			return nil, err
+		}
 		return []File{{c.fileName("vllm-ray.env"), e.Shell()}}, nil
 	},
 	shared: func(c *Copy, e *Environment) { e.set("RAY_ADDRESS", address(c.head().Host, c.port(rayPort))) },

@@ -3,7 +3,7 @@ package launch
 import (
 	"fmt"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
 // sglangPort is the port of --dist-init-addr in SGLang's multi-node documentation.
@@ -18,28 +18,24 @@ var sglang = launcher{
 	of:    ofSGLang,
 	check: checkSGLang,
 	shared: func(c *Copy, e *Environment) {
-		s, is := &c.Strategy, &ofSGLang.Arguments
-		e.add(is.Tensor, c.tensor(ofSGLang), is.Pipeline, s.Pipeline)
+		s, w := &c.Strategy, &command{of: ofSGLang, Environment: e}
+		w.serving(c, s.Data)
+		w.tell(engine.ForTensor, c.tensor(ofSGLang))
+		w.tell(engine.ForPipeline, s.Pipeline)
 		if s.Data > 1 {
-			e.add(is.Data, s.Data, "--enable-dp-attention")
+			w.tell(engine.ForData, s.Data)
+			w.tell(engine.ForAttentionData, nil)
 		}
-		e.option(is.Expert, s.Expert)
-		if c.Limits != nil {
-			e.add(is.Sequences, c.Limits.Sequences*int64(s.Data), is.Tokens, c.Limits.Tokens*int64(s.Data))
-		}
-		if c.KVCacheType == v1alpha1.FP8 {
-			e.add(is.Cache, is.CacheFP8)
-		}
-		if s.Pipeline > 1 {
-			e.set(is.Split, numbers(c.Split))
-		}
+		w.degree(engine.ForExpert, s.Expert)
+		w.split(c)
 		if len(c.Pods) > 1 {
-			e.add("--nnodes", len(c.Pods), "--dist-init-addr", address(c.head().Host, c.port(sglangPort)))
+			w.tell(engine.ForNodes, len(c.Pods))
+			w.tell(engine.ForHead, address(c.head().Host, c.port(sglangPort)))
 		}
 	},
 	pod: func(c *Copy, p *Pod, e *Environment) {
 		if len(c.Pods) > 1 {
-			e.add("--node-rank", p.Worker)
+			(&command{of: ofSGLang, Environment: e}).tell(engine.ForNode, p.Worker)
 		}
 	},
 }

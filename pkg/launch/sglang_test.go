@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	sglangValues   = "--tp-size --pp-size --dp-size --ep-size --max-running-requests --chunked-prefill-size --kv-cache-dtype --nnodes --node-rank --dist-init-addr"
+	sglangValues = "--tp-size --pp-size --dp-size --ep-size --max-running-requests --chunked-prefill-size --kv-cache-dtype --nnodes --node-rank --dist-init-addr " +
+		"--revision --quantization --dtype --context-length --mem-fraction-static"
 	sglangSwitches = "--enable-dp-attention"
 )
 
@@ -58,10 +59,11 @@ func TestSGLangGivesEachPodItsRanks(t *testing.T) {
 func TestSGLangHasThePlansLimits(t *testing.T) {
 	s := degrees(2, 1, 4)
 	s.Expert = 8
-	f := fixture{engine: v1alpha1.EngineSGLang, strategy: s, limits: &v1alpha1.StepLimits{Tokens: 2048, Sequences: 64}, cache: v1alpha1.FP8}
+	f := fixture{engine: v1alpha1.EngineSGLang, strategy: s, limits: &v1alpha1.StepLimits{Tokens: 2048, Sequences: 64, Length: 4096}, cache: v1alpha1.FP8}
 	want := map[string]string{
 		"--tp-size": "8", "--pp-size": "1", "--dp-size": "4", "--enable-dp-attention": "", "--ep-size": "8",
 		"--max-running-requests": "256", "--chunked-prefill-size": "8192", "--kv-cache-dtype": "fp8_e4m3",
+		"--context-length": "4096", "--mem-fraction-static": "0.9",
 	}
 	b := f.bundle(t, "sglang")
 	if diff := cmp.Diff(want, flags(t, ofPod(t, b, 0), sglangValues, sglangSwitches)); diff != "" {

@@ -1,11 +1,6 @@
 package launch
 
-import (
-	"fmt"
-	"strings"
-
-	"github.com/rankwright/rankwright/api/v1alpha1"
-)
+import "github.com/rankwright/rankwright/pkg/engine"
 
 // tensorRTLLM is `trtllm-llmapi-launch trtllm-serve` under MPI. Its tensor degree holds the data ranks, which are all of them
 // (enable_attention_dp); local rank is rank modulo gpus_per_node. Sources: tensorrt_llm/llmapi/llm_args.py (BaseLlmArgs:
@@ -16,35 +11,28 @@ var tensorRTLLM = launcher{
 	of:    ofTensorRT,
 	check: func(c *Copy) error { return first(c.equalRuns, c.ownHosts) },
 	files: func(_ *Job, c *Copy) ([]File, error) {
-		return []File{{c.fileName("trtllm.yaml"), tensorRTOptions(c)}, {c.fileName("hostfile"), openMPIHosts(c)}}, nil
+		options, err := tensorRTOptions(c)
+		return []File{{c.fileName("trtllm.yaml"), options}, {c.fileName("hostfile"), openMPIHosts(c)}}, err
 	},
 	shared: func(c *Copy, e *Environment) {
 		openMPIVariables(c, e)
-		e.add("--extra_llm_api_options", c.path("trtllm.yaml"))
+		if c.model.Checkpoint != "" {
+			e.set(variableCheckpoint, c.model.Checkpoint)
+		}
+		(&command{of: ofTensorRT, Environment: e}).tell(engine.ForFile, c.path("trtllm.yaml"))
 	},
 }
 
-func tensorRTOptions(c *Copy) string {
-	s, is := &c.Strategy, &ofTensorRT.Arguments
-	var b strings.Builder
-	line := func(name string, value any) { fmt.Fprintf(&b, "%s: %v\n", name, value) }
-	line(is.Tensor, c.tensor(ofTensorRT))
-	line(is.Pipeline, s.Pipeline)
-	line(is.Context, s.Context)
-	line("gpus_per_node", len(c.head().Ranks))
-	if s.Expert > 1 {
-		line(is.Expert, s.Expert)
-	}
-	line(is.Data, s.Data > 1)
-	if s.Pipeline > 1 {
-		line(is.Split, "["+strings.ReplaceAll(numbers(c.Split), ",", ", ")+"]")
-	}
-	if c.Limits != nil {
-		line(is.Sequences, c.Limits.Sequences)
-		line(is.Tokens, c.Limits.Tokens)
-	}
-	if c.KVCacheType == v1alpha1.FP8 {
-		fmt.Fprintf(&b, "%s:\n  dtype: %s\n", is.Cache, is.CacheFP8)
-	}
-	return b.String()
+// tensorRTOptions is the file of options. Data ranks have the limits of a step each.
+func tensorRTOptions(c *Copy) (string, error) {
+	s, w := &c.Strategy, &command{of: ofTensorRT, Environment: &Environment{}}
+	w.tell(engine.ForTensor, c.tensor(ofTensorRT))
+	w.tell(engine.ForPipeline, s.Pipeline)
+	w.tell(engine.ForContext, s.Context)
+	w.tell(engine.ForDevices, len(c.head().Ranks))
+	w.degree(engine.ForExpert, s.Expert)
+	w.tell(engine.ForAttentionData, s.Data > 1)
+	w.split(c)
+	w.serving(c, 1)
+	return w.yaml()
 }

@@ -13,16 +13,23 @@ import (
 // llmArgs are the fields of TensorRT-LLM's BaseLlmArgs and KvCacheConfig (tensorrt_llm/llmapi/llm_args.py), which refuse
 // others.
 type llmArgs struct {
-	Tensor      int                    `json:"tensor_parallel_size"`
-	Pipeline    int                    `json:"pipeline_parallel_size"`
-	Context     int                    `json:"context_parallel_size"`
-	PerNode     int                    `json:"gpus_per_node"`
-	Expert      int                    `json:"moe_expert_parallel_size"`
-	AttentionDP bool                   `json:"enable_attention_dp"`
-	Partition   []int                  `json:"pp_partition"`
-	Batch       int                    `json:"max_batch_size"`
-	Tokens      int                    `json:"max_num_tokens"`
-	Cache       struct{ Dtype string } `json:"kv_cache_config"`
+	Tensor      int           `json:"tensor_parallel_size"`
+	Pipeline    int           `json:"pipeline_parallel_size"`
+	Context     int           `json:"context_parallel_size"`
+	PerNode     int           `json:"gpus_per_node"`
+	Expert      int           `json:"moe_expert_parallel_size"`
+	AttentionDP bool          `json:"enable_attention_dp"`
+	Partition   []int         `json:"pp_partition"`
+	Batch       int           `json:"max_batch_size"`
+	Tokens      int           `json:"max_num_tokens"`
+	Cache       kvCacheConfig `json:"kv_cache_config"`
+	Dtype       string        `json:"dtype"`
+	Length      int           `json:"max_seq_len"`
+}
+
+type kvCacheConfig struct {
+	Dtype string  `json:"dtype"`
+	Part  float64 `json:"free_gpu_memory_fraction"`
 }
 
 func TestTensorRTLLMOptions(t *testing.T) {
@@ -34,11 +41,11 @@ func TestTensorRTLLMOptions(t *testing.T) {
 	}{
 		"a pipeline on two nodes": {
 			fixture{strategy: degrees(4, 2, 1), layers: []int{30, 31}, nodes: []int{4, 4}, cache: v1alpha1.FP8},
-			llmArgs{Tensor: 4, Pipeline: 2, Context: 1, PerNode: 4, Partition: []int{30, 31}, Cache: struct{ Dtype string }{"fp8"}},
+			llmArgs{Tensor: 4, Pipeline: 2, Context: 1, PerNode: 4, Partition: []int{30, 31}, Cache: kvCacheConfig{"fp8", 0.9}},
 		},
 		"data ranks are tensor ranks": {
-			fixture{strategy: attention, limits: &v1alpha1.StepLimits{Tokens: 4096, Sequences: 32}},
-			llmArgs{Tensor: 8, Pipeline: 1, Context: 1, PerNode: 8, Expert: 8, AttentionDP: true, Batch: 32, Tokens: 4096},
+			fixture{strategy: attention, limits: &v1alpha1.StepLimits{Tokens: 4096, Sequences: 32, Length: 2048}},
+			llmArgs{Tensor: 8, Pipeline: 1, Context: 1, PerNode: 8, Expert: 8, AttentionDP: true, Batch: 32, Tokens: 4096, Length: 2048, Dtype: "bfloat16", Cache: kvCacheConfig{"auto", 0.9}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

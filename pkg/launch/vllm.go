@@ -3,7 +3,7 @@ package launch
 import (
 	"fmt"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
 // vLLM's default ports (vllm/config/parallel.py: master_port and data_parallel_rpc_port).
@@ -21,45 +21,46 @@ var vllm = launcher{
 	of:    ofVLLM,
 	check: checkVLLM,
 	shared: func(c *Copy, e *Environment) {
-		vllmEngine(c, e)
+		w := vllmEngine(c, e, "mp")
 		if len(c.Pods) == 1 {
 			return
 		}
-		e.add("--distributed-executor-backend", "mp", "--nnodes", len(c.Pods))
-		e.add("--master-addr", c.head().Host, "--master-port", c.port(vllmPort))
+		w.tell(engine.ForNodes, len(c.Pods))
+		w.tell(engine.ForHead, c.head().Host)
+		w.tell(engine.ForPort, c.port(vllmPort))
 		if c.Strategy.Data > 1 {
-			e.add("--data-parallel-address", c.head().Host, "--data-parallel-rpc-port", c.port(vllmRPCPort))
+			w.tell(engine.ForDataHead, c.head().Host)
+			w.tell(engine.ForDataPort, c.port(vllmRPCPort))
 		}
 	},
 	pod: func(c *Copy, p *Pod, e *Environment) {
+		w := command{of: ofVLLM, Environment: e}
 		if len(c.Pods) > 1 {
-			e.add("--node-rank", p.Worker)
+			w.tell(engine.ForNode, p.Worker)
 		}
 		if p.Worker > 0 {
-			e.add("--headless")
+			w.tell(engine.ForHeadless, nil)
 		}
 	},
 }
 
-// vllmEngine adds what does not depend on how the ranks are started.
-func vllmEngine(c *Copy, e *Environment) {
-	s, is := &c.Strategy, &ofVLLM.Arguments
-	e.add(is.Tensor, s.Tensor, is.Pipeline, s.Pipeline)
-	e.option(is.Data, s.Data)
-	e.option(is.Context, s.Context)
-	e.option(is.DecodeContext, s.DecodeContext)
+// vllmEngine adds what does not depend on how the ranks are started beside the backend that starts them.
+func vllmEngine(c *Copy, e *Environment, backend string) *command {
+	s, w := &c.Strategy, &command{of: ofVLLM, Environment: e}
+	w.serving(c, 1)
+	w.tell(engine.ForTensor, s.Tensor)
+	w.tell(engine.ForPipeline, s.Pipeline)
+	w.degree(engine.ForData, s.Data)
+	w.degree(engine.ForContext, s.Context)
+	w.degree(engine.ForDecodeContext, s.DecodeContext)
 	if s.Expert > 1 {
-		e.add(is.Expert)
+		w.tell(engine.ForExpert, nil)
 	}
-	if c.Limits != nil {
-		e.add(is.Sequences, c.Limits.Sequences, is.Tokens, c.Limits.Tokens)
+	w.split(c)
+	if c.World > 1 {
+		w.tell(engine.ForBackend, backend)
 	}
-	if c.KVCacheType == v1alpha1.FP8 {
-		e.add(is.Cache, is.CacheFP8)
-	}
-	if s.Pipeline > 1 {
-		e.set(is.Split, numbers(c.Split))
-	}
+	return w
 }
 
 // checkVLLM says why vLLM's launcher would give the pods other ranks than the plan: it divides data, pipeline and tensor by the

@@ -11,7 +11,7 @@ import (
 
 const vllmValues = `--tensor-parallel-size --pipeline-parallel-size --data-parallel-size --prefill-context-parallel-size
 	--decode-context-parallel-size --max-num-seqs --max-num-batched-tokens --kv-cache-dtype --distributed-executor-backend
-	--nnodes --node-rank --master-addr --master-port --data-parallel-address --data-parallel-rpc-port`
+	--revision --quantization --dtype --max-model-len --gpu-memory-utilization --nnodes --node-rank --master-addr --master-port --data-parallel-address --data-parallel-rpc-port`
 
 // vllmRanks are the ranks that vLLM gives a node, in the mesh's numbers. Sources: vllm/engine/arg_utils.py (world size
 // divided by nodes, the data rank from the node's), vllm/config/parallel.py (nnodes_within_dp, local_world_size),
@@ -101,10 +101,11 @@ func TestVLLMIsToldTheSplit(t *testing.T) {
 func TestVLLMHasThePlansLimits(t *testing.T) {
 	s := degrees(4, 1, 2)
 	s.Expert, s.DecodeContext = 8, 2
-	f := fixture{engine: v1alpha1.EngineVLLM, strategy: s, limits: &v1alpha1.StepLimits{Tokens: 8192, Sequences: 256}, cache: v1alpha1.FP8}
+	f := fixture{engine: v1alpha1.EngineVLLM, strategy: s, limits: &v1alpha1.StepLimits{Tokens: 8192, Sequences: 256, Length: 4096}, cache: v1alpha1.FP8}
 	want := map[string]string{
 		"--tensor-parallel-size": "4", "--pipeline-parallel-size": "1", "--data-parallel-size": "2", "--decode-context-parallel-size": "2",
 		"--enable-expert-parallel": "", "--max-num-seqs": "256", "--max-num-batched-tokens": "8192", "--kv-cache-dtype": "fp8",
+		"--max-model-len": "4096", "--gpu-memory-utilization": "0.9", "--distributed-executor-backend": "mp",
 	}
 	b := f.bundle(t, "vllm")
 	if diff := cmp.Diff(want, flags(t, ofPod(t, b, 0), vllmValues, "--enable-expert-parallel --headless")); diff != "" {

@@ -11,6 +11,8 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 type Model struct {
 	// Name is the catalogue's name or the caller's.
 	Name string
+	// Checkpoint is the hub's id of the published weights; empty where it is not known.
+	Checkpoint string
 	// Architecture is what every number is computed from.
 	Architecture v1alpha1.Architecture
 	// Native is the precision of the published checkpoint.

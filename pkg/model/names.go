@@ -16,7 +16,12 @@ func Lookup(name string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.index[spelling(name)].model(name)
+	e := c.index[spelling(name)]
+	m, err := e.model(name)
+	if err == nil {
+		m.Checkpoint = e.id(name)
+	}
+	return m, err
 }
 
 // Find is Lookup for the names that people use: with any organisation, with what a model was tuned for or the date of a
@@ -50,6 +55,19 @@ func (e *catalogued) model(name string) (*Model, error) {
 		Name: e.Name, Architecture: *e.Architecture.DeepCopy(), Native: e.Native, NextTokenModules: e.NextTokenModules,
 		storage: stored,
 	}, nil
+}
+
+// id returns the hub's id of the checkpoint that a spelling of the entry means: the first of the entry where it is no id.
+func (e *catalogued) id(name string) string {
+	for _, id := range e.IDs {
+		if s := spelling(name); s == spelling(id) || s == spelling(withoutOwner(id)) {
+			return id
+		}
+	}
+	if len(e.IDs) == 0 {
+		return ""
+	}
+	return e.IDs[0]
 }
 
 // nearest is the number of names that an error offers.

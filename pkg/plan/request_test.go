@@ -86,7 +86,7 @@ func TestInvalidRequests(t *testing.T) {
 		"odd batch":            {plantest.Llama(t, 8), plantest.Train(v1alpha1.TrainingWorkload{SequenceLength: 1, GlobalBatch: 7, MicroBatch: 2}), "workload.training.globalBatch", "multiple of"},
 		"too long a context":   {plantest.Llama(t, 8), func(s *plantest.Spec) { s.Workload.Inference.MaxModelLen = 1 << 30 }, "workload.inference.maxModelLen", "use 1 to 16777216"},
 		"too many sequences":   {plantest.Llama(t, 8), func(s *plantest.Spec) { s.Workload.Inference.MaxSequences = math.MaxInt32 }, "workload.inference.sequences", "use 1 to 1048576"},
-		"unknown cache format": {plantest.Llama(t, 8), func(s *plantest.Spec) { s.KVCacheType = "FP12" }, "kv", "not a stored precision"},
+		"unknown cache format": {plantest.Llama(t, 8), func(s *plantest.Spec) { s.KVCacheType = "FP12" }, "kvCacheType", "vLLM has no KV cache in FP12: use one of [BF16 FP16 FP8]"},
 		"unknown method":       {plantest.Llama(t, 8), plantest.Train(v1alpha1.TrainingWorkload{Method: "Osmosis", SequenceLength: 1, GlobalBatch: 1}), "workload.training.method", "use Full, LoRA"},
 		"too long a sequence":  {plantest.Llama(t, 8), plantest.Train(v1alpha1.TrainingWorkload{SequenceLength: math.MaxInt32, GlobalBatch: 1}), "workload.training.sequenceLength", "use 1 to 16777216"},
 		"selector": {plantest.Llama(t, 8), func(s *plantest.Spec) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan/search"
 	"github.com/rankwright/rankwright/pkg/shape"
@@ -108,13 +109,13 @@ func rejected(s *search.Solution) []v1alpha1.RejectedPlan {
 // write converts a solution into the spec of a plan.
 func write(t *shape.Problem, s *search.Solution) *v1alpha1.ShardingPlanSpec {
 	spec := &v1alpha1.ShardingPlanSpec{
-		Model:        plannedModel(t),
+		Model:        plannedModel(t, s.Tier.Weights),
 		Quantization: s.Tier.Weights,
 		KVCacheType:  s.Tier.Cache,
-		Engine:       t.Engine.Name,
-		Estimate:     estimate(t, s),
-		Rejected:     rejected(s),
-		Enforcement:  cmp.Or(t.Spec.Enforcement, v1alpha1.EnforcementAdvisory),
+		Engine:       t.Engine.Name, EngineVersion: t.Engine.Looked,
+		Estimate:    estimate(t, s),
+		Rejected:    rejected(s),
+		Enforcement: cmp.Or(t.Spec.Enforcement, v1alpha1.EnforcementAdvisory),
 	}
 	spec.ComputeType = computedBy(t, s)
 	spec.Model.Assumptions = append(spec.Model.Assumptions, chosen(t, s)...)
@@ -155,7 +156,7 @@ func chosen(t *shape.Problem, s *search.Solution) []string {
 	}
 	if p.Decode > 1 {
 		texts = append(texts, fmt.Sprintf("%d tensor ranks share the tokens of the KV cache, of which each would hold the same otherwise: start %s with %s %d",
-			p.Decode, t.Engine.Name, t.Engine.Arguments.DecodeContext, p.Decode))
+			p.Decode, t.Engine.Name, t.Engine.Arguments.Name(engine.ForDecodeContext), p.Decode))
 	}
 	return texts
 }
@@ -186,7 +187,7 @@ func stepLimits(p *search.Portion) *v1alpha1.StepLimits {
 	if in == nil {
 		return nil
 	}
-	return &v1alpha1.StepLimits{Tokens: in.BatchedTokens, Sequences: in.BatchedSequences}
+	return &v1alpha1.StepLimits{Tokens: in.BatchedTokens, Sequences: in.BatchedSequences, Length: in.MaxModelLen}
 }
 
 // computedBy returns the precision in which all devices of a solution compute the weights; 16 bits where they differ.
@@ -308,9 +309,15 @@ func strategy(t *shape.Problem, p *search.Portion) v1alpha1.Strategy {
 	return result
 }
 
-func plannedModel(t *shape.Problem) v1alpha1.PlannedModel {
+func plannedModel(t *shape.Problem, weights v1alpha1.Precision) v1alpha1.PlannedModel {
 	m := v1alpha1.PlannedModel{
 		Name: words.Shorten(t.Model.Name, 128), Parameters: max(1, t.Model.Parameters()), Architecture: *t.Model.Architecture.DeepCopy(),
+	}
+	if t.Engine.Loads(t.Model.Native, weights) {
+		m.Checkpoint, m.Revision = words.Shorten(t.Model.Checkpoint, 128), t.Spec.Model.Revision
+		if weights != t.Model.Native {
+			m.StoredIn = t.Model.Native
+		}
 	}
 	for _, a := range t.Model.Assumptions {
 		m.Assumptions = append(m.Assumptions, words.Shorten(a, 512))

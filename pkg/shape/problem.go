@@ -217,11 +217,21 @@ func (t *Problem) checkExperts() error {
 	return nil
 }
 
+// refusesCache says why the engine cannot keep its cache in the format that is asked for.
+func (t *Problem) refusesCache() error {
+	if p := t.Spec.KVCacheType; p != "" && p != v1alpha1.KVCacheAuto {
+		return t.Engine.RefusesCache(v1alpha1.Precision(p))
+	}
+	return nil
+}
+
 func (t *Problem) checkWorkload() error {
 	in, training := t.Workload.Inference, t.Workload.Training
 	switch {
 	case (in == nil) == (training == nil):
 		return invalid("workload", "not one thing", "set exactly one of inference and training")
+	case in != nil && t.refusesCache() != nil:
+		return invalid("kvCacheType", string(t.Spec.KVCacheType), t.refusesCache().Error())
 	case in != nil && in.MaxModelLen < 1:
 		return invalid("workload.inference.maxModelLen", fmt.Sprint(in.MaxModelLen), "it must be at least 1")
 	case in != nil && in.MaxSequences < 0:

@@ -1410,6 +1410,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: parameters
       type:
         scalar: numeric
+    - name: revision
+      type:
+        scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.NIC
   map:
     fields:
@@ -1627,12 +1630,21 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             scalar: string
           elementRelationship: atomic
+    - name: checkpoint
+      type:
+        scalar: string
     - name: name
       type:
         scalar: string
     - name: parameters
       type:
         scalar: numeric
+    - name: revision
+      type:
+        scalar: string
+    - name: storedIn
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Precision
 - name: com.github.rankwright.rankwright.api.v1alpha1.Precision
   scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.ProcessGroups
@@ -1768,6 +1780,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: engine
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Engine
+    - name: engineVersion
+      type:
+        scalar: string
     - name: estimate
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Estimate
@@ -1908,6 +1923,9 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.rankwright.rankwright.api.v1alpha1.StepLimits
   map:
     fields:
+    - name: length
+      type:
+        scalar: numeric
     - name: sequences
       type:
         scalar: numeric

@@ -9,6 +9,9 @@ package v1alpha1
 type ModelSourceApplyConfiguration struct {
 	// Name of the model in the catalogue (`Llama-3.1-70B`), or its id on the hub (`meta-llama/Llama-3.1-70B`).
 	Name *string `json:"name,omitempty"`
+	// Revision of the checkpoint on the hub: a branch, a tag or a commit. Absent means the hub's default. The plan is made from the
+	// catalogue whatever it is.
+	Revision *string `json:"revision,omitempty"`
 	// Number of parameters, where nothing else is known of the model. A synthetic architecture of that size, which the
 	// documentation describes, is planned for.
 	Parameters *int64 `json:"parameters,omitempty"`
@@ -29,6 +32,14 @@ func ModelSource() *ModelSourceApplyConfiguration {
 // If called multiple times, the Name field is set to the value of the last call.
 func (b *ModelSourceApplyConfiguration) WithName(value string) *ModelSourceApplyConfiguration {
 	b.Name = &value
+	return b
+}
+
+// WithRevision sets the Revision field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Revision field is set to the value of the last call.
+func (b *ModelSourceApplyConfiguration) WithRevision(value string) *ModelSourceApplyConfiguration {
+	b.Revision = &value
 	return b
 }
 

@@ -2,6 +2,10 @@
 
 package v1alpha1
 
+import (
+	apiv1alpha1 "github.com/rankwright/rankwright/api/v1alpha1"
+)
+
 // PlannedModelApplyConfiguration represents a declarative configuration of the PlannedModel type for use
 // with apply.
 //
@@ -9,6 +13,13 @@ package v1alpha1
 type PlannedModelApplyConfiguration struct {
 	// Name of the model.
 	Name *string `json:"name,omitempty"`
+	// Id on the hub of the checkpoint whose weights are loaded (`meta-llama/Llama-3.1-70B`). Absent where it is not known, and where
+	// no checkpoint is known to have the plan's format.
+	Checkpoint *string `json:"checkpoint,omitempty"`
+	// Revision of the checkpoint: a branch, a tag or a commit. Absent means the hub's default.
+	Revision *string `json:"revision,omitempty"`
+	// Number format in which the checkpoint stores its weights. Absent means that of the plan.
+	StoredIn *apiv1alpha1.Precision `json:"storedIn,omitempty"`
 	// Number of parameters, counted from the architecture.
 	Parameters *int64 `json:"parameters,omitempty"`
 	// Architecture that bytes and times were computed from.
@@ -28,6 +39,30 @@ func PlannedModel() *PlannedModelApplyConfiguration {
 // If called multiple times, the Name field is set to the value of the last call.
 func (b *PlannedModelApplyConfiguration) WithName(value string) *PlannedModelApplyConfiguration {
 	b.Name = &value
+	return b
+}
+
+// WithCheckpoint sets the Checkpoint field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Checkpoint field is set to the value of the last call.
+func (b *PlannedModelApplyConfiguration) WithCheckpoint(value string) *PlannedModelApplyConfiguration {
+	b.Checkpoint = &value
+	return b
+}
+
+// WithRevision sets the Revision field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Revision field is set to the value of the last call.
+func (b *PlannedModelApplyConfiguration) WithRevision(value string) *PlannedModelApplyConfiguration {
+	b.Revision = &value
+	return b
+}
+
+// WithStoredIn sets the StoredIn field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the StoredIn field is set to the value of the last call.
+func (b *PlannedModelApplyConfiguration) WithStoredIn(value apiv1alpha1.Precision) *PlannedModelApplyConfiguration {
+	b.StoredIn = &value
 	return b
 }
 

@@ -25,6 +25,9 @@ type ShardingPlanSpecApplyConfiguration struct {
 	ComputeType *apiv1alpha1.Precision `json:"computeType,omitempty"`
 	// Engine that the plan was made for.
 	Engine *apiv1alpha1.Engine `json:"engine,omitempty"`
+	// Version of the engine whose arguments and measurements the plan was made with (`0.19.0`). Start this one or a later one. Absent
+	// where none is known.
+	EngineVersion *string `json:"engineVersion,omitempty"`
 	// Limits of the engine's steps for which the memory was counted: start the engine with these. Absent in training.
 	StepLimits *StepLimitsApplyConfiguration `json:"stepLimits,omitempty"`
 	// Degrees of parallelism of the first copies, 0 to strategy.replicas-1. Its summary names the shapes of all copies (`TP2
@@ -109,6 +112,14 @@ func (b *ShardingPlanSpecApplyConfiguration) WithComputeType(value apiv1alpha1.P
 // If called multiple times, the Engine field is set to the value of the last call.
 func (b *ShardingPlanSpecApplyConfiguration) WithEngine(value apiv1alpha1.Engine) *ShardingPlanSpecApplyConfiguration {
 	b.Engine = &value
+	return b
+}
+
+// WithEngineVersion sets the EngineVersion field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the EngineVersion field is set to the value of the last call.
+func (b *ShardingPlanSpecApplyConfiguration) WithEngineVersion(value string) *ShardingPlanSpecApplyConfiguration {
+	b.EngineVersion = &value
 	return b
 }
 

@@ -11,6 +11,8 @@ type StepLimitsApplyConfiguration struct {
 	Tokens *int64 `json:"tokens,omitempty"`
 	// Most sequences of one step (vLLM's `--max-num-seqs`).
 	Sequences *int64 `json:"sequences,omitempty"`
+	// Most tokens of one sequence, its prompt included (vLLM's `--max-model-len`). Absent in plans of before.
+	Length *int64 `json:"length,omitempty"`
 }
 
 // StepLimitsApplyConfiguration constructs a declarative configuration of the StepLimits type for use with
@@ -32,5 +34,13 @@ func (b *StepLimitsApplyConfiguration) WithTokens(value int64) *StepLimitsApplyC
 // If called multiple times, the Sequences field is set to the value of the last call.
 func (b *StepLimitsApplyConfiguration) WithSequences(value int64) *StepLimitsApplyConfiguration {
 	b.Sequences = &value
+	return b
+}
+
+// WithLength sets the Length field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Length field is set to the value of the last call.
+func (b *StepLimitsApplyConfiguration) WithLength(value int64) *StepLimitsApplyConfiguration {
+	b.Length = &value
 	return b
 }

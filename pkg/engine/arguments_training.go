@@ -1,0 +1,30 @@
+package engine
+
+const (
+	megatronArgs  = "https://github.com/NVIDIA/Megatron-LM/blob/307dcf37f03d44da131ba21999278abe4112d2ad/megatron/training/arguments.py"
+	deepSpeedArgs = "https://github.com/deepspeedai/DeepSpeed/blob/2d991ba352b73e1bdc3d754a245bb85d61f0eb6e/deepspeed/launcher/runner.py"
+)
+
+// megatronArguments are options of a program of Megatron-LM, by the versions of its core.
+var megatronArguments = Arguments{
+	{For: ForTensor, Name: "--tensor-model-parallel-size", Least: 1, Since: "0.13.0", Source: megatronArgs},
+	{For: ForPipeline, Name: "--pipeline-model-parallel-size", Least: 1, Since: "0.13.0", Source: megatronArgs},
+	{For: ForContext, Name: "--context-parallel-size", Least: 1, Since: "0.13.0", Source: megatronArgs},
+	{For: ForExpert, Name: "--expert-model-parallel-size", Least: 1, Since: "0.13.0", Source: megatronArgs},
+	{For: ForExpertTensor, Name: "--expert-tensor-parallel-size", Least: 1, Since: "0.13.0", Source: megatronArgs},
+	{For: ForFirst, Name: "--decoder-first-pipeline-num-layers", Least: 1, Since: "0.13.0", Source: megatronArgs},
+	{For: ForLast, Name: "--decoder-last-pipeline-num-layers", Least: 1, Since: "0.13.0", Source: megatronArgs},
+	{For: ForLength, Name: "--seq-length", Least: 1, Since: "0.13.0", Source: megatronArgs},
+	{For: ForMicroBatch, Name: "--micro-batch-size", Least: 1, Since: "0.13.0", Source: megatronArgs},
+	{For: ForGlobalBatch, Name: "--global-batch-size", Least: 1, Since: "0.13.0", Source: megatronArgs},
+	{For: ForSharding, Name: "--use-distributed-optimizer", Takes: Switch, Since: "0.13.0", Source: megatronArgs},
+}
+
+// deepSpeedArguments are options of the command `deepspeed`. Pods can start it themselves since --no_ssh (pull request 5728).
+var deepSpeedArguments = Arguments{
+	{For: ForHostFile, Name: "--hostfile", Takes: Text, Since: "0.15.0", Source: deepSpeedArgs},
+	{For: ForHead, Name: "--master_addr", Takes: Text, Since: "0.15.0", Source: deepSpeedArgs},
+	{For: ForPort, Name: "--master_port", Least: 1, Most: 65535, Since: "0.15.0", Source: deepSpeedArgs},
+	{For: ForNoShell, Name: "--no_ssh", Takes: Switch, Since: "0.15.0", Source: deepSpeedArgs},
+	{For: ForNode, Name: "--node_rank", Since: "0.15.0", Source: deepSpeedArgs},
+}
