@@ -6,6 +6,14 @@ func (r PlacementRef) Is(placement *ModelPlacement) bool {
 	return r.Name == placement.Name && r.UID != "" && r.UID == string(placement.UID)
 }
 
+// Starter names the launcher that is asked for; empty stands for that of the engine.
+func (l *Launch) Starter() string {
+	if l == nil {
+		return ""
+	}
+	return l.Launcher
+}
+
 // PodDevices is the number of devices of each pod; 0 stands for all that a copy has on a node.
 func (l *Launch) PodDevices() int {
 	if l == nil || l.DevicesPerPod == nil {

@@ -85,5 +85,5 @@ func (r *Reconciler) wanted(ctx context.Context, mesh *v1alpha1.DeviceMesh, plac
 	if err != nil {
 		return nil, err
 	}
-	return binding.Claims(mesh, placement.Spec.Launch.PodDevices(), meshes.Claimable(hosts))
+	return binding.Claims(mesh, placement.Spec.Launch, meshes.Claimable(hosts))
 }

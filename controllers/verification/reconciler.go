@@ -81,7 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 // judge says what the pods of a mesh have said until now.
 func (r *Reconciler) judge(ctx context.Context, mesh *v1alpha1.DeviceMesh, placement *v1alpha1.ModelPlacement) (ctrl.Result, error) {
-	seats, err := launch.Pods(&mesh.Spec, placement.Spec.Launch.PodDevices())
+	seats, err := launch.Pods(&mesh.Spec, placement.Spec.Launch.PodDevices(), placement.Spec.Launch.Starter())
 	if err != nil {
 		return ctrl.Result{}, r.write(ctx, mesh, &verification.Verdict{Status: metav1.ConditionUnknown, Reason: verification.ReasonPending, Message: err.Error()})
 	}

@@ -25,8 +25,7 @@ func Admit(pod *corev1.Pod, offer *Offer) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	devices, err := offer.devicesOf(pod)
-	if err != nil {
+	if err := offer.sameDevices(pod); err != nil {
 		return nil, err
 	}
 	var warnings []string
@@ -43,7 +42,7 @@ func Admit(pod *corev1.Pod, offer *Offer) ([]string, error) {
 		return nil, err
 	}
 	warnings = append(warnings, more...)
-	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, AnnotationDevicesPerPod, devicesPerPod(devices))
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, AnnotationDevicesPerPod, devicesPerPod(offer.Placement.Spec.Launch.PodDevices()))
 	if !Gated(pod) {
 		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: gate})
 	}

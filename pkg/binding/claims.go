@@ -23,8 +23,8 @@ type Claimable struct {
 
 // Claims returns the ResourceClaims of a mesh's places, in order of index. devices is the number of devices of a pod, 0 for all that a
 // copy has on a node. claimable says how to select a device; the error is a Refusal that names a device for which it cannot.
-func Claims(mesh *v1alpha1.DeviceMesh, devices int, claimable func(node string, device v1alpha1.DeviceID) (Claimable, bool)) ([]resourcev1.ResourceClaim, error) {
-	places, err := placesOf(&mesh.Spec, devices)
+func Claims(mesh *v1alpha1.DeviceMesh, asked *v1alpha1.Launch, claimable func(node string, device v1alpha1.DeviceID) (Claimable, bool)) ([]resourcev1.ResourceClaim, error) {
+	places, err := placesOf(&mesh.Spec, asked)
 	if err != nil {
 		return nil, err
 	}

@@ -135,7 +135,7 @@ func TestClaimsSelectTheDevicesOfEachPlace(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			claims, err := binding.Claims(offerOf(v1alpha1.EnforcementClaim).Mesh, test.devices, claimableBy(test.attribute))
+			claims, err := binding.Claims(offerOf(v1alpha1.EnforcementClaim).Mesh, podsOf(test.devices), claimableBy(test.attribute))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,15 +158,24 @@ func TestClaimsSelectTheDevicesOfEachPlace(t *testing.T) {
 	}
 }
 
+// podsOf asks for pods of so many devices; 0 asks for nothing.
+func podsOf(devices int) *v1alpha1.Launch {
+	if devices == 0 {
+		return nil
+	}
+	each := int32(devices)
+	return &v1alpha1.Launch{DevicesPerPod: &each}
+}
+
 func TestClaimsNameWhatCannotBeClaimed(t *testing.T) {
 	offer := offerOf(v1alpha1.EnforcementClaim)
-	_, err := binding.Claims(offer.Mesh, 0, func(node string, _ v1alpha1.DeviceID) (binding.Claimable, bool) {
+	_, err := binding.Claims(offer.Mesh, nil, func(node string, _ v1alpha1.DeviceID) (binding.Claimable, bool) {
 		return binding.Claimable{}, node == "a"
 	})
 	if reasonOf(t, err) != binding.ReasonDeviceUnclaimed || !strings.Contains(err.Error(), "device b-0-0 of node b") {
 		t.Error(err)
 	}
-	if _, err := binding.Claims(manyDevices(33).Mesh, 0, nil); reasonOf(t, err) != binding.ReasonDevicesDiffer {
+	if _, err := binding.Claims(manyDevices(33).Mesh, nil, nil); reasonOf(t, err) != binding.ReasonDevicesDiffer {
 		t.Error(err)
 	}
 }

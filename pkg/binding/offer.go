@@ -43,11 +43,10 @@ func (o *Offer) assign(pod *corev1.Pod) (*launch.Pod, *asked, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	devices, err := o.devicesOf(pod)
-	if err != nil {
+	if err := o.sameDevices(pod); err != nil {
 		return nil, nil, err
 	}
-	places, err := o.placesFor(devices)
+	places, err := o.Places()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -65,30 +64,21 @@ func (o *Offer) assign(pod *corev1.Pod) (*launch.Pod, *asked, error) {
 
 // Places returns the places of the mesh, by the index of their pods; the error is a Refusal where they cannot be cut as the placement says.
 func (o *Offer) Places() ([]launch.Pod, error) {
-	devices, err := o.devicesOf(&corev1.Pod{})
-	if err != nil {
-		return nil, err
-	}
-	return o.placesFor(devices)
-}
-
-func (o *Offer) placesFor(devices int) ([]launch.Pod, error) {
 	var err error
 	if o.places == nil {
-		o.places, err = placesOf(&o.Mesh.Spec, devices)
+		o.places, err = placesOf(&o.Mesh.Spec, o.Placement.Spec.Launch)
 	}
 	return o.places, err
 }
 
-// devicesOf returns how many devices each pod has, 0 for all that a copy has on a node. The placement says so, since the
-// launchers' files are made for such pods; what the pod itself says has to be the same.
-func (o *Offer) devicesOf(pod *corev1.Pod) (int, error) {
+// sameDevices says why a pod was made for another number of devices than the placement says, by which the launchers' files are made.
+func (o *Offer) sameDevices(pod *corev1.Pod) error {
 	devices := o.Placement.Spec.Launch.PodDevices()
 	if made, has := pod.Annotations[AnnotationDevicesPerPod]; has && made != devicesPerPod(devices) {
-		return 0, refuse(ReasonDevicesDiffer, "the pod was made for %s devices (annotation %s), and spec.launch.devicesPerPod of placement %s means %s: delete the pod, and leave the annotation out of its template",
+		return refuse(ReasonDevicesDiffer, "the pod was made for %s devices (annotation %s), and spec.launch.devicesPerPod of placement %s means %s: delete the pod, and leave the annotation out of its template",
 			made, AnnotationDevicesPerPod, o.Placement.Name, devicesPerPod(devices))
 	}
-	return devices, nil
+	return nil
 }
 
 func sameIndex(pod *corev1.Pod, index int32) error {

@@ -10,8 +10,8 @@ import (
 
 // placesOf returns the places of a mesh's pods, for which the launchers' files are made too. A pod's index is its index in the
 // list.
-func placesOf(mesh *v1alpha1.DeviceMeshSpec, devices int) ([]launch.Pod, error) {
-	places, err := launch.Pods(mesh, devices)
+func placesOf(mesh *v1alpha1.DeviceMeshSpec, asked *v1alpha1.Launch) ([]launch.Pod, error) {
+	places, err := launch.Pods(mesh, asked.PodDevices(), asked.Starter())
 	if size, is := errors.AsType[*launch.SizeError](err); is {
 		return nil, refuse(ReasonDevicesDiffer, "%s", size.Error())
 	}

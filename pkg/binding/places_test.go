@@ -71,7 +71,7 @@ func TestIndices(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			places, err := launch.Pods(test.mesh, 0)
+			places, err := launch.Pods(test.mesh, 0, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +96,7 @@ func TestIndicesOfGroupsAndOfAllAreTheSame(t *testing.T) {
 			}
 			copies[replica] = rows(int32(replica), nodes, order...)
 		}
-		places, err := launch.Pods(meshOf(copies...), each)
+		places, err := launch.Pods(meshOf(copies...), each, "")
 		if err != nil {
 			t.Fatal(err)
 		}

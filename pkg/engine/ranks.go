@@ -42,6 +42,11 @@ func (r *Ranks) OrderFor(context int) string {
 	return first + "-cp-" + rest
 }
 
+// StagesBeforeData says whether ranks are numbered through the stages before they come to the next data rank.
+func (r *Ranks) StagesBeforeData() bool {
+	return strings.Index(r.Order, "pp") < strings.Index(r.Order, "dp")
+}
+
 // Tensor returns the tensor degree that the engine is started with.
 func (r *Ranks) Tensor(tensor, data int) int {
 	if r.TensorHoldsData {

@@ -9,7 +9,7 @@ import "github.com/rankwright/rankwright/pkg/engine"
 var deepSpeed = launcher{
 	name:  "deepspeed",
 	of:    ofDeepSpeed,
-	check: func(c *Copy) error { return first(c.ownHosts, c.inOrder) },
+	check: (*Copy).inOrder, listsHosts: true,
 	files: func(_ *Job, c *Copy) ([]File, error) {
 		return []File{{c.fileName("deepspeed-hostfile"), openMPIHosts(c)}}, nil
 	},

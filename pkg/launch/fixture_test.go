@@ -130,6 +130,7 @@ func (f fixture) job(t testing.TB) *Job {
 
 func (f fixture) bundle(t testing.TB, launcher string) *Bundle {
 	t.Helper()
+	f.options.Launcher = launcher
 	b, err := f.job(t).Write(launcher)
 	if err != nil {
 		t.Fatal(err)
@@ -140,6 +141,7 @@ func (f fixture) bundle(t testing.TB, launcher string) *Bundle {
 // refused is the error of a launcher that cannot start the placement.
 func (f fixture) refused(t *testing.T, launcher, want string) {
 	t.Helper()
+	f.options.Launcher = launcher
 	plan, spec := f.plan(t)
 	job, err := NewJob(plan, spec, f.options)
 	if err == nil {

@@ -9,7 +9,7 @@ import (
 // (host file), Intel MPI's reference (I_MPI_HYDRA_HOST_FILE, I_MPI_PERHOST), mpi-operator's newConfigMap.
 var hydra = launcher{
 	name:  "mpich",
-	check: func(c *Copy) error { return first(c.ownHosts, c.inOrder) },
+	check: (*Copy).inOrder, listsHosts: true,
 	files: func(_ *Job, c *Copy) ([]File, error) {
 		var b strings.Builder
 		for i := range c.Pods {

@@ -12,7 +12,7 @@ import (
 
 // Options say what plan and mesh do not: how the pods are cut and how they reach each other.
 type Options struct {
-	// PodDevices is the number of devices of each pod; 0 makes one pod of all that a copy has on a node.
+	// PodDevices is the number of devices of each pod; 0 is what Pods makes of it.
 	PodDevices int
 	// Hosts names the pods on the network. Without it they have the addresses of their nodes, as pods with hostNetwork do.
 	Hosts Hosts
@@ -72,7 +72,7 @@ func NewJob(plan *v1alpha1.ShardingPlanSpec, spec *v1alpha1.DeviceMeshSpec, opti
 	if int(plan.Copies()) != len(copies) {
 		return nil, fmt.Errorf("the plan has %d copies and the mesh %d: give the plan that the mesh was made from (%s)", plan.Copies(), len(copies), spec.Plan)
 	}
-	pods, err := cut(copies, spec.Members, options.PodDevices)
+	pods, err := cut(copies, spec.Members, podSizeOf(spec.Engine, options.Launcher, copies, options.PodDevices))
 	if err != nil {
 		return nil, err
 	}

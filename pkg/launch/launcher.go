@@ -16,8 +16,10 @@ type launcher struct {
 	of *engine.Engine
 	// vendor is the only vendor of devices that it starts programs on, and devices what they are called; empty where any will do.
 	vendor, devices string
-	// check says why the launcher cannot start a copy.
+	// check says why the launcher cannot start the pods of a copy, whatever they are called.
 	check func(*Copy) error
+	// listsHosts is set where the launcher tells pods apart by their hosts.
+	listsHosts bool
 	// files makes the files that the pods of a copy share.
 	files func(*Job, *Copy) ([]File, error)
 	// shared adds what all pods of a copy are started with, pod what each pod has in addition, and rank what the process
@@ -165,6 +167,11 @@ func (l *launcher) start(j *Job, c *Copy) ([]File, error) {
 	}
 	if l.check != nil {
 		if err := l.check(c); err != nil {
+			return nil, err
+		}
+	}
+	if l.listsHosts {
+		if err := c.ownHosts(); err != nil {
 			return nil, err
 		}
 	}

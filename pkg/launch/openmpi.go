@@ -11,7 +11,7 @@ import (
 // newConfigMap for the variables.
 var openMPI = launcher{
 	name:  "openmpi",
-	check: func(c *Copy) error { return first(c.ownHosts, c.inOrder) },
+	check: (*Copy).inOrder, listsHosts: true,
 	files: func(_ *Job, c *Copy) ([]File, error) {
 		return []File{{c.fileName("hostfile"), openMPIHosts(c)}, {c.fileName("rankfile"), rankFile(c)}}, nil
 	},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
@@ -25,16 +26,68 @@ type Pod struct {
 	Devices []v1alpha1.DeviceID
 }
 
-// Pods returns the pods of a mesh in order of index: one for all ranks that a copy has on a node, or with a size above 0 one for
-// each size of them. The error is a SizeError where the size does not divide them; a mesh that leaves a rank without a device is
+// Pods returns the pods of a mesh in order of index: one for each size of the ranks that a copy has on a node. With a size of 0 it is
+// one for all of them or, where the launcher cannot start such pods, the largest size of equal ones that it can start. The launcher is
+// the engine's where none is named. The error is a SizeError where the size does not divide them; a mesh that leaves a rank without a device is
 // refused as well. No other function decides which pod has which ranks.
-func Pods(spec *v1alpha1.DeviceMeshSpec, size int) ([]Pod, error) {
+func Pods(spec *v1alpha1.DeviceMeshSpec, size int, launcher string) ([]Pod, error) {
 	copies, err := mesh.Copies(spec, nil)
 	if err != nil {
 		return nil, err
 	}
-	pods, err := cut(copies, spec.Members, size)
+	pods, err := cut(copies, spec.Members, podSizeOf(spec.Engine, launcher, copies, size))
 	return slices.Concat(pods...), err
+}
+
+// podSizeOf returns the size that is given or, where that is 0 and a launcher cannot start pods of whole nodes, the largest size with
+// which it can start every copy and that leaves tensor ranks together; 0 where there is none, so that the launcher says why.
+func podSizeOf(of v1alpha1.Engine, launcher string, copies []mesh.Copy, size int) int {
+	e, err := engine.Find(of)
+	if size != 0 || err != nil {
+		return size
+	}
+	l, err := find(cmp.Or(launcher, e.Launchers[0]))
+	if err != nil || l.check == nil || startable(l, copies, 0) {
+		return 0
+	}
+	run := 0
+	for i := range copies {
+		run = divisor(run, (&Copy{Pods: byNode(i, copies[i].Seats())}).run())
+	}
+	for size := run; size > 0; size-- {
+		if run%size == 0 && startable(l, copies, size) {
+			return size
+		}
+	}
+	return 0
+}
+
+// startable says whether a launcher can start all copies in pods of a size.
+func startable(l *launcher, copies []mesh.Copy, size int) bool {
+	pods, err := cut(copies, nil, size)
+	if err != nil {
+		return false
+	}
+	for i := range copies {
+		c := Copy{Strategy: strategyOf(&copies[i]), World: copies[i].WorldSize(), Pods: pods[i]}
+		if size > 0 && size%int(c.Strategy.Tensor) != 0 || l.check(&c) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// strategyOf returns the degrees of a copy of a mesh.
+func strategyOf(c *mesh.Copy) v1alpha1.Strategy {
+	size := func(name string) int32 {
+		for _, d := range c.Dimensions() {
+			if d.Name == name {
+				return int32(d.Size)
+			}
+		}
+		return 1
+	}
+	return v1alpha1.Strategy{Tensor: size("tp"), Pipeline: size("pp"), Data: size("dp"), Context: size("cp")}
 }
 
 // SizeError says which ranks cannot be cut into pods of a size.
@@ -154,11 +207,22 @@ func (c *Copy) equalRuns() error { return first(c.equal, c.inOrder) }
 
 // remedy names the largest size that cuts the copy into equal pods of ranks that follow one another.
 func (c *Copy) remedy() string {
+	return fmt.Sprintf("make pods of %s (%s)", words.Counted(c.run(), "device"), podSize)
+}
+
+// run returns the largest number that divides the numbers of ranks of a copy that follow one another on a node.
+func (c *Copy) run() int {
 	size := 0
 	for _, run := range c.runs() {
-		for run != 0 {
-			size, run = run, size%run
-		}
+		size = divisor(size, run)
 	}
-	return fmt.Sprintf("make pods of %s (%s)", words.Counted(size, "device"), podSize)
+	return size
+}
+
+// divisor returns the greatest common divisor of two numbers.
+func divisor(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }

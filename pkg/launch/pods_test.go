@@ -31,6 +31,7 @@ func anyPlacement(r *rapid.T, engine v1alpha1.Engine) fixture {
 func TestPods(t *testing.T) {
 	two := fixture{strategy: copies(degrees(2, 2, 1), 2), nodes: []int{2, 4, 2}}
 	alternating := fixture{strategy: degrees(4, 1, 1), nodes: []int{2, 2}, shuffled: []int{0, 2, 1, 3}}
+	unequal := fixture{strategy: degrees(2, 3, 1), nodes: []int{4, 2}}
 	for name, c := range map[string]struct {
 		of   fixture
 		size int
@@ -41,12 +42,13 @@ func TestPods(t *testing.T) {
 			"0 n0 [0]", "0 n0 [1]", "0 n1 [2]", "0 n1 [3]", "1 n1 [0]", "1 n1 [1]", "1 n2 [2]", "1 n2 [3]",
 		}},
 		"ranks that alternate between nodes": {alternating, 0, []string{"0 n0 [0 2]", "0 n1 [1 3]"}},
+		"unequal nodes, in equal pods":       {unequal, 0, []string{"0 n0 [0 1]", "0 n0 [2 3]", "0 n1 [4 5]"}},
 		"single ranks that alternate":        {alternating, 1, []string{"0 n0 [0]", "0 n1 [1]", "0 n0 [2]", "0 n1 [3]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.of.engine = v1alpha1.EngineVLLM
 			_, spec := c.of.plan(t)
-			pods, err := Pods(spec, c.size)
+			pods, err := Pods(spec, c.size, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +66,7 @@ func TestPods(t *testing.T) {
 func TestSizesThatDoNotDivide(t *testing.T) {
 	_, spec := fixture{engine: v1alpha1.EngineVLLM, strategy: degrees(3, 1, 1)}.plan(t)
 	for _, size := range []int{2, 4, -1} {
-		_, err := Pods(spec, size)
+		_, err := Pods(spec, size, "")
 		var refused *SizeError
 		if !errors.As(err, &refused) || *refused != (SizeError{Size: size, Devices: 3, Node: "n0"}) {
 			t.Errorf("pods of %d: %v", size, err)

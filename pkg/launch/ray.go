@@ -10,8 +10,8 @@ const rayPort = 6379
 // then vLLM's: it sorts workers by node, the driver's first, so ranks follow the plan by node but not always by number.
 // Sources: `ray start --help` (--head, --port, --address, --num-gpus, --resources, --block), Ray's RAY_ADDRESS.
 var ray = launcher{
-	name:  "ray",
-	check: (*Copy).ownHosts,
+	name:       "ray",
+	listsHosts: true,
 	files: func(_ *Job, c *Copy) ([]File, error) {
 		var e Environment
 		vllmEngine(c, &e, "ray")

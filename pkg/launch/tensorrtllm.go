@@ -9,7 +9,7 @@ import "github.com/rankwright/rankwright/pkg/engine"
 var tensorRTLLM = launcher{
 	name:  "tensorrt-llm",
 	of:    ofTensorRT,
-	check: func(c *Copy) error { return first(c.equalRuns, c.ownHosts) },
+	check: (*Copy).equalRuns, listsHosts: true,
 	files: func(_ *Job, c *Copy) ([]File, error) {
 		options, err := tensorRTOptions(c)
 		return []File{{c.fileName("trtllm.yaml"), options}, {c.fileName("hostfile"), openMPIHosts(c)}}, err

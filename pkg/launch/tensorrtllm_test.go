@@ -77,5 +77,5 @@ func TestTensorRTLLMOptions(t *testing.T) {
 
 func TestTensorRTLLMRefuses(t *testing.T) {
 	fixture{engine: v1alpha1.EngineTensorRTLLM, strategy: degrees(2, 1, 2)}.refused(t, "tensorrt-llm", "set tensor to 1 and data to the number of devices")
-	fixture{engine: v1alpha1.EngineTensorRTLLM, strategy: degrees(2, 3, 1), nodes: []int{4, 2}}.refused(t, "tensorrt-llm", "make pods of 2 devices")
+	fixture{engine: v1alpha1.EngineTensorRTLLM, strategy: degrees(2, 3, 1), nodes: []int{4, 2}}.refused(t, "tensorrt-llm", "pods 0 and 1 are both 10.0.0.0: name each pod")
 }

@@ -88,7 +88,7 @@ func TestTorchrun(t *testing.T) {
 			t.Errorf("pod %d: %v", i, e.Variables)
 		}
 	}
-	fixture{engine: v1alpha1.EngineTorch, strategy: degrees(1, 1, 5), nodes: []int{3, 2}}.refused(t, "torchrun", "make pods of 1 device (")
+	fixture{engine: v1alpha1.EngineTorch, strategy: degrees(4, 1, 1), nodes: []int{2, 2}, shuffled: []int{0, 2, 1, 3}}.refused(t, "torchrun", "make pods of 1 device (")
 }
 
 const megatronValues = `--tensor-model-parallel-size --pipeline-model-parallel-size --context-parallel-size --expert-model-parallel-size

@@ -8,7 +8,7 @@ const tpuPort = 8476
 var tpu = launcher{
 	name:   "tpu",
 	vendor: google, devices: "TPUs",
-	check: func(c *Copy) error { return first(c.equal, c.ownHosts) },
+	check: (*Copy).equal, listsHosts: true,
 	shared: func(c *Copy, e *Environment) {
 		e.set("TPU_WORKER_HOSTNAMES", joined(c, func(p *Pod) string { return p.Host }))
 		e.set("TPU_PROCESS_ADDRESSES", joined(c, func(p *Pod) string { return address(p.Host, tpuPort) }))

@@ -28,6 +28,8 @@ type Flavor struct {
 	Devices int
 	// Offer is the bytes that each device of an imagined flavor has for the layers.
 	Offer int64
+	// host is what hostOf found; 0 before.
+	host int
 	// groups caches groupCaps by size of a group and number of instances.
 	groups map[[2]int][]int64
 }
@@ -171,6 +173,7 @@ func (a *Tier) Shapes(l *Flavor, d Degrees, held map[Shape]bool) iter.Seq[Candid
 		if n := t.Asked.Stages; n > 0 {
 			first, last = n, min(n, last)
 		}
+		last = t.mostStages(&d, l, last)
 		if t.Workload.Inference != nil && t.Asked.Data == 0 && d.Data > d.Inside { // several islands hold the experts of a stage
 			last = min(last, 1)
 		}

@@ -105,7 +105,11 @@ func starts(t *testing.T, on *fleet.Cluster, hosts mesh.Hosts, m *model.Model, s
 		t.Errorf("%s of %s: %v", spec.Engine, m.Name, err)
 		return false
 	}
-	job, err := launch.NewJob(planned, described, launch.Options{})
+	names, err := launch.ParseHosts("start-{pod}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	job, err := launch.NewJob(planned, described, launch.Options{Hosts: names})
 	if err == nil {
 		_, err = job.Write("")
 	}

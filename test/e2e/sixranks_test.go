@@ -148,7 +148,7 @@ func (s *site) podsOf(t *testing.T, placement string, count int) []*corev1.Pod {
 func (s *site) placesOf(t *testing.T, placement string) []launch.Pod {
 	t.Helper()
 	mesh := s.awaitMesh(t, placement, func(*v1alpha1.DeviceMesh) bool { return true })
-	places, err := launch.Pods(&mesh.Spec, 1)
+	places, err := launch.Pods(&mesh.Spec, 1, "")
 	if err != nil {
 		t.Fatal(err)
 	}

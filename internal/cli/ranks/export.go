@@ -159,11 +159,12 @@ func (o *exportOptions) bundle(read *planning.Manifests, name string) (*launch.B
 	if options.NPUs, err = npusOf(read); err != nil {
 		return nil, err
 	}
+	options.Launcher = cmp.Or(o.launcher, options.Launcher)
 	job, err := launch.NewJob(&plan.Spec, &mesh.Spec, options)
 	if err != nil {
 		return nil, fmt.Errorf("mesh %s: %w", name, err)
 	}
-	return job.Write(cmp.Or(o.launcher, options.Launcher))
+	return job.Write(options.Launcher)
 }
 
 // writeOne writes the environment of the pod or the rank that is asked for.

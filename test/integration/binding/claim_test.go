@@ -57,7 +57,7 @@ func (w *world) addClaimedNode(name string, devices int) {
 // claimOf is the claim of the only pod of a copy.
 func (w *world) claimOf(mesh *v1alpha1.DeviceMesh, replica int) string {
 	w.Helper()
-	places, err := launch.Pods(&mesh.Spec, 0)
+	places, err := launch.Pods(&mesh.Spec, 0, "")
 	w.Must(err)
 	return binding.ClaimName(mesh.Spec.Placement, &places[replica])
 }
