@@ -36,7 +36,7 @@ type Deployment struct {
 	Product accelerator.Product
 	Engine  Engine
 	// Weights is the precision that the weights are stored in, empty for the checkpoint's own. KV is the precision of the
-	// cache, empty for FP8 where the weights are FP8 or NVFP4 and 16 bits elsewhere.
+	// cache, empty for that for which the checkpoint carries scales, and 16 bits where it carries none.
 	Weights, KV v1alpha1.Precision
 	Degrees     Degrees
 	// Replicas is the number of copies of the whole instance; 0 counts as 1.
@@ -125,7 +125,12 @@ func (d Deployment) placed(training *v1alpha1.TrainingWorkload) (*place, error) 
 	if err := p.Engine.Runs(on, p.Weights, &p.Model.Architecture); err != nil {
 		return nil, err
 	}
-	p.KV = cost.Stored(p.Model, p.Weights, p.KV).Cache
+	p.KV = p.Model.CacheFormat(p.Weights, p.KV)
+	if training == nil && slices.Contains(Precisions, p.KV) {
+		if err := p.Engine.RefusesCache(p.KV); err != nil {
+			return nil, fmt.Errorf("kv %s: %w", p.KV, err)
+		}
+	}
 	p.NetworkGbps = cmp.Or(p.NetworkGbps, DefaultNetworkGbps)
 	if !(p.NetworkGbps > 0 && p.NetworkGbps <= maxNetworkGbps) {
 		return nil, fmt.Errorf("network-gbps %g: set it to a positive rate up to %g", p.NetworkGbps, maxNetworkGbps)

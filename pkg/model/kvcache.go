@@ -96,3 +96,33 @@ func kvWidth(a *v1alpha1.Architecture, tensor int) int64 {
 func headWidth(attention *v1alpha1.Attention, tensor int) int64 {
 	return mul(2*ceil(int64(attention.KVHeads), int64(tensor)), int64(attention.HeadDim))
 }
+
+// CacheFormat returns the format of the KV cache: the one that is asked for, else that for which the checkpoint carries scales, else
+// the 16 bits of the activations. Weights in fewer bits alone change nothing: without scales a cache in FP8 costs accuracy, and engines
+// keep 16 bits where they are not told otherwise. Source: vLLM's documentation of quantized KV caches.
+func (m *Model) CacheFormat(weights, asked v1alpha1.Precision) v1alpha1.Precision {
+	switch {
+	case asked != "":
+		return asked
+	case m.storage != nil && m.storage.cache != "" && weights == m.Native:
+		return m.storage.cache
+	case weights == v1alpha1.FP16:
+		return v1alpha1.FP16
+	default:
+		return v1alpha1.BF16
+	}
+}
+
+// cacheScheme reads the format of the KV cache from a quantization_config: kv_cache_scheme of compressed-tensors and of Model Optimizer,
+// which names it in kv_cache_quant_algo too. Another one than FP8 is not known of any published checkpoint.
+func cacheScheme(config map[string]any) v1alpha1.Precision {
+	if inner, ok := config["quantization"].(map[string]any); ok {
+		config = inner
+	}
+	scheme, _ := config["kv_cache_scheme"].(map[string]any)
+	bits, _ := whole(scheme["num_bits"])
+	if text(config, "kv_cache_quant_algo") == "FP8" || bits == 8 && text(scheme, "type") == "float" {
+		return v1alpha1.FP8
+	}
+	return ""
+}

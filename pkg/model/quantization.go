@@ -64,7 +64,7 @@ func readStorage(f *fields, a *v1alpha1.Architecture) (v1alpha1.Precision, *stor
 	if unread > 0 {
 		f.assume("%d names that quantization_config leaves out could not be read: their modules are counted in %s", unread, q.native)
 	}
-	s := &storage{}
+	s := &storage{cache: cacheScheme(config)}
 	s.assign(int(min(max(0, a.Layers), maxLayers)), q.groups, &left)
 	if q.head && !left.match("lm_head") {
 		s.head = &s.formats[0]

@@ -122,3 +122,27 @@ func FuzzPatterns(f *testing.F) {
 		}
 	})
 }
+
+// A cache has the format that is asked for or that the checkpoint carries scales for, and else 16 bits, whatever the weights have.
+func TestCacheFormat(t *testing.T) {
+	const weights = `"config_groups":{"g":{"targets":["Linear"],"weights":{"num_bits":8,"type":"float"}}}`
+	for _, c := range []struct{ config, weights, asked, want string }{
+		{`{"quant_method":"fp8"}`, "FP8", "", "BF16"},
+		{`{"quant_method":"fp8"}`, "FP8", "FP8", "FP8"},
+		{`{"quant_method":"compressed-tensors",` + weights + `,"kv_cache_scheme":null}`, "FP8", "", "BF16"},
+		{`{"quant_method":"compressed-tensors",` + weights + `,"kv_cache_scheme":{"num_bits":8,"type":"float"}}`, "FP8", "", "FP8"},
+		{`{"quant_method":"compressed-tensors",` + weights + `,"kv_cache_scheme":{"num_bits":8,"type":"float"}}`, "BF16", "", "BF16"},
+		{`{"quant_method":"compressed-tensors",` + weights + `,"kv_cache_scheme":{"num_bits":8,"type":"float"}}`, "FP8", "BF16", "BF16"},
+		{`{"quant_method":"modelopt","quant_algo":"NVFP4","kv_cache_scheme":{"num_bits":8,"type":"float","dynamic":false}}`, "NVFP4", "", "FP8"},
+		{`{"quant_method":"modelopt","quantization":{"quant_algo":"FP8","kv_cache_quant_algo":"FP8"}}`, "FP8", "", "FP8"},
+		{`{"quant_method":"awq","bits":4}`, "FP16", "", "FP16"},
+	} {
+		m, err := FromConfig("quantized", quantizedConfig(c.config))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.CacheFormat(v1alpha1.Precision(c.weights), v1alpha1.Precision(c.asked)); string(got) != c.want {
+			t.Errorf("%s with weights in %s, asked for %q: %s, want %s", c.config, c.weights, c.asked, got, c.want)
+		}
+	}
+}

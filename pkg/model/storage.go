@@ -4,6 +4,8 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 
 // storage is how a published checkpoint stores its weights, module by module and layer by layer.
 type storage struct {
+	// cache is the format for whose KV cache the checkpoint carries scales; empty where it carries none.
+	cache   v1alpha1.Precision
 	formats []format
 	// assigned is, for each module and layer, the number of its format from 1; 0 is 16 bits.
 	assigned [modules][]uint8

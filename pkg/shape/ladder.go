@@ -7,6 +7,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
+	"github.com/rankwright/rankwright/pkg/model"
 )
 
 // weightsFormat is a format of weights to try.
@@ -24,17 +25,21 @@ var (
 )
 
 // ladderFor returns the formats to try, in order: those of the weights, and for each of them those of the cache.
-func ladderFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]Format, error) {
-	weights, err := weightsFor(spec, native)
+func ladderFor(spec *v1alpha1.ModelPlacementSpec, m *model.Model) ([]Format, error) {
+	asked := v1alpha1.Precision(spec.KVCacheType)
+	if spec.KVCacheType == v1alpha1.KVCacheAuto {
+		asked = ""
+	}
+	weights, err := weightsFor(spec, m.Native)
 	if err != nil {
 		return nil, err
 	}
 	formats := make([]Format, 0, len(weights)+1)
 	for _, w := range weights {
-		formats = append(formats, Format{w.Weights, w.Native, cacheFormat(spec.KVCacheType, w.Weights)})
+		formats = append(formats, Format{w.Weights, w.Native, m.CacheFormat(w.Weights, asked)})
 		// A cache in 8 bits costs less quality than weights in fewer bits. Like weights in FP8, it needs a device that
 		// computes FP8.
-		if auto := spec.KVCacheType == "" || spec.KVCacheType == v1alpha1.KVCacheAuto; auto && w.Weights == v1alpha1.FP8 && spec.Workload.Inference != nil {
+		if asked == "" && w.Weights == v1alpha1.FP8 && formats[len(formats)-1].Cache != v1alpha1.FP8 && spec.Workload.Inference != nil {
 			formats = append(formats, Format{w.Weights, true, v1alpha1.FP8})
 		}
 	}
@@ -73,17 +78,5 @@ func weightsFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([
 		return []weightsFormat{{native, false}}, nil
 	default:
 		return ladder16, nil
-	}
-}
-
-// cacheFormat returns the format of the KV cache: the one that is asked for, else the 16 bits of the weights.
-func cacheFormat(asked v1alpha1.KVCacheType, weights v1alpha1.Precision) v1alpha1.Precision {
-	switch {
-	case asked != "" && asked != v1alpha1.KVCacheAuto:
-		return v1alpha1.Precision(asked)
-	case weights == v1alpha1.FP16:
-		return v1alpha1.FP16
-	default:
-		return v1alpha1.BF16
 	}
 }

@@ -142,7 +142,7 @@ func New(cluster *fleet.Cluster, request Request) (*Problem, error) {
 		return nil, err
 	}
 	t.share()
-	if t.Ladder, err = ladderFor(spec, t.Model.Native); err != nil {
+	if t.Ladder, err = ladderFor(spec, t.Model); err != nil {
 		return nil, err
 	}
 	t.readPrevious(request.Previous)

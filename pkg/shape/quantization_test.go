@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/test/plantest"
 )
 
@@ -31,27 +32,23 @@ func TestLadders(t *testing.T) {
 		"32-bit checkpoint":   {v1alpha1.FP32, "", plantest.Serving, "[{BF16 false BF16} {FP16 false FP16} {FP8 true BF16} {FP8 true FP8} {INT8 false BF16} {NVFP4 true BF16} {INT4 false BF16}]"},
 		"not known, as usual": {"", "", plantest.Serving, "[{BF16 false BF16} {FP16 false FP16} {FP8 true BF16} {FP8 true FP8} {INT8 false BF16} {NVFP4 true BF16} {INT4 false BF16}]"},
 	} {
-		got, err := ladderFor(&v1alpha1.ModelPlacementSpec{Quantization: test.asked, Workload: test.work}, test.native)
+		got, err := ladderFor(&v1alpha1.ModelPlacementSpec{Quantization: test.asked, Workload: test.work}, &model.Model{Native: test.native})
 		if err != nil || fmt.Sprint(got) != test.want {
 			t.Errorf("%s: got %v, %v, want %s", name, got, err, test.want)
 		}
 	}
 }
 
-func TestCacheFormats(t *testing.T) {
-	for _, test := range []struct {
-		asked   v1alpha1.KVCacheType
-		weights v1alpha1.Precision
-		want    v1alpha1.Precision
-	}{
-		{v1alpha1.KVCacheAuto, v1alpha1.BF16, v1alpha1.BF16},
-		{"", v1alpha1.FP16, v1alpha1.FP16},
-		{"", v1alpha1.INT4, v1alpha1.BF16},
-		{"", v1alpha1.FP32, v1alpha1.BF16},
-		{"FP8", v1alpha1.BF16, v1alpha1.FP8},
+func TestCacheIsAsAsked(t *testing.T) {
+	for asked, want := range map[v1alpha1.KVCacheType]string{
+		"":                   "[{FP16 false FP16}]",
+		v1alpha1.KVCacheAuto: "[{FP16 false FP16}]",
+		"BF16":               "[{FP16 false BF16}]",
+		"FP8":                "[{FP16 false FP8}]",
 	} {
-		if got := cacheFormat(test.asked, test.weights); got != test.want {
-			t.Errorf("%q with weights in %s: got %s, want %s", test.asked, test.weights, got, test.want)
+		spec := &v1alpha1.ModelPlacementSpec{Quantization: "FP16", KVCacheType: asked, Workload: plantest.Serving}
+		if got, err := ladderFor(spec, &model.Model{Native: v1alpha1.BF16}); err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%q: got %v, %v, want %s", asked, got, err, want)
 		}
 	}
 }

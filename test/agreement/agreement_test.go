@@ -160,6 +160,9 @@ func sameNumbers(t *testing.T, q *question, got *estimate.Answer, plan *v1alpha1
 	if !slices.Equal(bytes, planned) {
 		t.Errorf("%s: a device of each stage holds %d bytes in estimate and %d in plan", q, bytes, planned)
 	}
+	if got.KV != plan.KVCacheType {
+		t.Errorf("%s: the cache is in %s in estimate and in %s in plan", q, got.KV, plan.KVCacheType)
+	}
 	if plan.Estimate == nil || !q.product.Switched() {
 		return
 	}
@@ -225,7 +228,7 @@ func TestCostOffersWhatPlansRun(t *testing.T) {
 					t.Fatal(err)
 				}
 				serving := estimate.Serving{
-					Deployment: estimate.Deployment{Model: m, Engine: on, Weights: v1alpha1.BF16, KV: v1alpha1.BF16},
+					Deployment: estimate.Deployment{Model: m, Engine: on, Weights: v1alpha1.BF16},
 					Load:       estimate.Load{Input: 512, Output: 512},
 				}
 				got, err := estimate.Cheapest(estimate.Renting{Serving: serving, Product: p.Name}, table)
@@ -233,6 +236,9 @@ func TestCostOffersWhatPlansRun(t *testing.T) {
 					t.Fatal(err)
 				}
 				for i := range got.Offers {
+					if kv := got.Offers[i].Answer.KV; kv != v1alpha1.BF16 {
+						t.Errorf("%s for %s is offered with a cache in %s", device, name, kv)
+					}
 					d := got.Offers[i].Answer.Degrees
 					q := question{e, m, v1alpha1.BF16, p, d.Tensor, d.Pipeline, d.AttentionData, d.Expert, nil}
 					if _, err := q.plan(cluster); err != nil {

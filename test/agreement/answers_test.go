@@ -51,7 +51,7 @@ func (q *question) estimate() (*estimate.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	on.KV, on.Degrees.AttentionData = v1alpha1.BF16, q.data
+	on.Degrees.AttentionData = q.data
 	got, err := estimate.Serve(estimate.Serving{Deployment: on, Load: estimate.Load{Input: 64, Output: 64, Concurrency: 1}})
 	if err != nil {
 		return nil, err

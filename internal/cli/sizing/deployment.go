@@ -49,7 +49,7 @@ func (f *deploymentFlags) addDegrees(command *cobra.Command) {
 }
 
 func (f *deploymentFlags) addCache(command *cobra.Command) {
-	command.Flags().StringVar(&f.kv, "kv", "", "precision of the KV cache (default: FP8 with weights in FP8 and NVFP4, else 16 bits)")
+	command.Flags().StringVar(&f.kv, "kv", "", "precision of the KV cache (default: that for which the checkpoint carries scales, else 16 bits)")
 	term.Complete(command, "kv", []v1alpha1.Precision{v1alpha1.BF16, v1alpha1.FP16, v1alpha1.FP8, v1alpha1.INT8})
 }
 
