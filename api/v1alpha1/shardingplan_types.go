@@ -59,6 +59,9 @@ type ShardingPlanSpec struct {
 	// Limits of the engine's steps for which the memory was counted: start the engine with these. Absent in training.
 	// +optional
 	StepLimits *StepLimits `json:"stepLimits,omitempty"`
+	// Training job that the plan was made for: start it so. Absent in inference.
+	// +optional
+	Training *TrainingWorkload `json:"training,omitempty"`
 	// Degrees of parallelism of the first copies, 0 to strategy.replicas-1. Its summary names the shapes of all copies (`TP2
 	// x2 + TP4 x2`).
 	Strategy Strategy `json:"strategy"`

@@ -1911,6 +1911,11 @@ func (in *ShardingPlanSpec) DeepCopyInto(out *ShardingPlanSpec) {
 		*out = new(StepLimits)
 		**out = **in
 	}
+	if in.Training != nil {
+		in, out := &in.Training, &out.Training
+		*out = new(TrainingWorkload)
+		**out = **in
+	}
 	out.Strategy = in.Strategy
 	if in.Stages != nil {
 		in, out := &in.Stages, &out.Stages

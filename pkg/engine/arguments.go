@@ -90,6 +90,10 @@ const (
 	ForMicroBatch    Purpose = "sequences of a micro-batch"
 	ForGlobalBatch   Purpose = "sequences of a step of training"
 	ForSharding      Purpose = "shared optimizer states"
+
+	ForRecompute       Purpose = "what of the activations is computed again"
+	ForRecomputeBy     Purpose = "which layers are computed again"
+	ForRecomputeLayers Purpose = "layers that are computed again together"
 )
 
 // For returns the argument of a purpose; nil where the engine has none.

@@ -42,6 +42,8 @@ type Copy struct {
 	Split []int
 	// Limits bound the steps of the engine; nil in training.
 	Limits *v1alpha1.StepLimits
+	// Training is the job; nil in inference and in plans that do not say it.
+	Training *v1alpha1.TrainingWorkload
 	// KVCacheType is the number format of the KV cache.
 	KVCacheType v1alpha1.Precision
 	// World is the number of ranks.
@@ -83,7 +85,7 @@ func NewJob(plan *v1alpha1.ShardingPlanSpec, spec *v1alpha1.DeviceMeshSpec, opti
 			return nil, fmt.Errorf("the plan has no copy %d: firstReplica of each of otherShapes must be the number of copies before it", number)
 		}
 		copied := Copy{
-			Number: number, Strategy: shape.Strategy, Split: layersOf(shape.Stages), Limits: shape.StepLimits, KVCacheType: plan.KVCacheType,
+			Number: number, Strategy: shape.Strategy, Split: layersOf(shape.Stages), Limits: shape.StepLimits, KVCacheType: plan.KVCacheType, Training: plan.Training,
 			World: copies[number].WorldSize(), plan: spec.Plan, model: &plan.Model, quantization: plan.Quantization, computed: plan.ComputeType, mesh: &copies[number], Pods: pods[number],
 		}
 		if library, known := copies[number].Library(); known {

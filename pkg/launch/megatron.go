@@ -3,6 +3,7 @@ package launch
 import (
 	"slices"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/engine"
 )
 
@@ -23,10 +24,30 @@ var megatron = launcher{
 			w.tell(engine.ForExpert, s.Expert)
 			w.tell(engine.ForExpertTensor, s.Tensor)
 		}
+		w.training(c.Training)
 		if slices.Max(c.Split) != slices.Min(c.Split) {
 			w.tell(engine.ForFirst, c.Split[0])
 			w.tell(engine.ForLast, c.Split[len(c.Split)-1])
 		}
 	},
 	pod: func(c *Copy, p *Pod, e *Environment) { torchrun.pod(c, p, e) },
+}
+
+// training tells the job. States that are shared out by the first stage of ZeRO are those of the distributed optimizer; what the others
+// share out takes another implementation of data parallelism, which the program chooses.
+func (w *command) training(job *v1alpha1.TrainingWorkload) {
+	if job == nil {
+		return
+	}
+	w.tell(engine.ForLength, job.SequenceLength)
+	w.tell(engine.ForMicroBatch, max(1, job.MicroBatch))
+	w.tell(engine.ForGlobalBatch, job.GlobalBatch)
+	if job.Sharding == "ZeRO1" {
+		w.tell(engine.ForSharding, nil)
+	}
+	if job.ActivationCheckpointing {
+		w.tell(engine.ForRecompute, "full")
+		w.tell(engine.ForRecomputeBy, "uniform")
+		w.tell(engine.ForRecomputeLayers, 1)
+	}
 }

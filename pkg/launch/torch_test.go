@@ -2,6 +2,7 @@ package launch
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,7 +93,8 @@ func TestTorchrun(t *testing.T) {
 }
 
 const megatronValues = `--tensor-model-parallel-size --pipeline-model-parallel-size --context-parallel-size --expert-model-parallel-size
-	--expert-tensor-parallel-size --decoder-first-pipeline-num-layers --decoder-last-pipeline-num-layers`
+	--expert-tensor-parallel-size --seq-length --micro-batch-size --global-batch-size --recompute-granularity --recompute-method
+	--recompute-num-layers --decoder-first-pipeline-num-layers --decoder-last-pipeline-num-layers`
 
 // megatronSplit is Megatron's division: equal stages, or what is left between the first and the last divided equally
 // (megatron/core/transformer/transformer_config.py).
@@ -166,4 +168,67 @@ func TestDeepSpeed(t *testing.T) {
 	}
 	f.layers = []int{10, 11, 11}
 	f.refused(t, "deepspeed", "stages of [10 11 11] layers, since it cuts by itself")
+}
+
+// Megatron is told the job as the plan counted it, and nothing where the plan does not say it.
+func TestMegatronHasTheJob(t *testing.T) {
+	plan, spec := fixture{engine: v1alpha1.EngineMegatron, strategy: degrees(2, 1, 2)}.plan(t)
+	for _, c := range []struct {
+		job  *v1alpha1.TrainingWorkload
+		want string
+	}{
+		{nil, ""},
+		{&v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 64}, " --seq-length 4096 --micro-batch-size 1 --global-batch-size 64"},
+		{
+			&v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 64, MicroBatch: 2, Sharding: "ZeRO1", ActivationCheckpointing: true},
+			" --seq-length 4096 --micro-batch-size 2 --global-batch-size 64 --use-distributed-optimizer" +
+				" --recompute-granularity full --recompute-method uniform --recompute-num-layers 1",
+		},
+	} {
+		plan.Training = c.job
+		job, err := NewJob(plan, spec, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := job.Write("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 1 --context-parallel-size 1" + c.want
+		if got := strings.Join(ofPod(t, b, 0).Arguments, " "); got != want {
+			t.Errorf("%+v: %s, want %s", c.job, got, want)
+		}
+	}
+}
+
+// What the table of an engine does not have, or has in another range, is not written.
+func TestCommandsAreHeldToTheTable(t *testing.T) {
+	f := fixture{engine: v1alpha1.EngineVLLM, strategy: degrees(1, 1, 1), limits: &v1alpha1.StepLimits{Tokens: 0, Sequences: 8}}
+	f.refused(t, "vllm", `--max-num-batched-tokens "0": use a number from 1 on`)
+	f = fixture{engine: v1alpha1.EngineVLLM, strategy: degrees(1, 1, 1), cache: v1alpha1.INT8}
+	f.refused(t, "vllm", `--kv-cache-dtype "": use one of float16, bfloat16`)
+	f = fixture{engine: v1alpha1.EngineTensorRTLLM, strategy: degrees(1, 1, 1), cache: v1alpha1.INT8}
+	f.refused(t, "tensorrt-llm", `kv_cache_config.dtype "": use one of auto, fp8`)
+}
+
+// Weights that an engine makes while it loads them, the checkpoint and its revision are told.
+func TestCheckpointIsTold(t *testing.T) {
+	plan, spec := fixture{engine: v1alpha1.EngineVLLM, strategy: degrees(1, 1, 1)}.plan(t)
+	plan.Model.Checkpoint, plan.Model.Revision, plan.Model.StoredIn, plan.Quantization = "meta-llama/Llama-3.1-8B", "v1", v1alpha1.BF16, v1alpha1.FP8
+	job, err := NewJob(plan, spec, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := job.Write("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := ofPod(t, b, 0)
+	if got := variable(t, e, "RANKWRIGHT_CHECKPOINT"); got != "meta-llama/Llama-3.1-8B" {
+		t.Errorf("checkpoint %s", got)
+	}
+	read := flags(t, e, vllmValues, "--enable-expert-parallel --headless")
+	if read["--revision"] != "v1" || read["--quantization"] != "fp8" || read["--dtype"] != "bfloat16" || read["--kv-cache-dtype"] != "bfloat16" {
+		t.Errorf("%v", read)
+	}
 }

@@ -113,6 +113,7 @@ func write(t *shape.Problem, s *search.Solution) *v1alpha1.ShardingPlanSpec {
 		Quantization: s.Tier.Weights,
 		KVCacheType:  s.Tier.Cache,
 		Engine:       t.Engine.Name, EngineVersion: t.Engine.Looked,
+		Training:    t.Workload.Training.DeepCopy(),
 		Estimate:    estimate(t, s),
 		Rejected:    rejected(s),
 		Enforcement: cmp.Or(t.Spec.Enforcement, v1alpha1.EnforcementAdvisory),

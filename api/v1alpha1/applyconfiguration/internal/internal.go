@@ -1834,6 +1834,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: totals
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.PlanTotals
+    - name: training
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.TrainingWorkload
 - name: com.github.rankwright.rankwright.api.v1alpha1.ShardingPlanStatus
   map:
     fields:

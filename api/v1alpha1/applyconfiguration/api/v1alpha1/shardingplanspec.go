@@ -30,6 +30,8 @@ type ShardingPlanSpecApplyConfiguration struct {
 	EngineVersion *string `json:"engineVersion,omitempty"`
 	// Limits of the engine's steps for which the memory was counted: start the engine with these. Absent in training.
 	StepLimits *StepLimitsApplyConfiguration `json:"stepLimits,omitempty"`
+	// Training job that the plan was made for: start it so. Absent in inference.
+	Training *TrainingWorkloadApplyConfiguration `json:"training,omitempty"`
 	// Degrees of parallelism of the first copies, 0 to strategy.replicas-1. Its summary names the shapes of all copies (`TP2
 	// x2 + TP4 x2`).
 	Strategy *StrategyApplyConfiguration `json:"strategy,omitempty"`
@@ -128,6 +130,14 @@ func (b *ShardingPlanSpecApplyConfiguration) WithEngineVersion(value string) *Sh
 // If called multiple times, the StepLimits field is set to the value of the last call.
 func (b *ShardingPlanSpecApplyConfiguration) WithStepLimits(value *StepLimitsApplyConfiguration) *ShardingPlanSpecApplyConfiguration {
 	b.StepLimits = value
+	return b
+}
+
+// WithTraining sets the Training field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Training field is set to the value of the last call.
+func (b *ShardingPlanSpecApplyConfiguration) WithTraining(value *TrainingWorkloadApplyConfiguration) *ShardingPlanSpecApplyConfiguration {
+	b.Training = value
 	return b
 }
 
