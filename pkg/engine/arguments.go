@@ -106,9 +106,9 @@ func (a Arguments) For(p Purpose) *Argument {
 	return nil
 }
 
-// Name returns the name of the argument of a purpose; empty where the engine has none.
-func (a Arguments) Name(p Purpose) string {
-	if found := a.For(p); found != nil {
+// DecodeContext returns the name of the decode context degree; empty where the engine has none.
+func (a Arguments) DecodeContext() string {
+	if found := a.For(ForDecodeContext); found != nil {
 		return found.Name
 	}
 	return ""

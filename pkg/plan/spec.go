@@ -10,7 +10,6 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
-	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan/search"
 	"github.com/rankwright/rankwright/pkg/shape"
@@ -157,7 +156,7 @@ func chosen(t *shape.Problem, s *search.Solution) []string {
 	}
 	if p.Decode > 1 {
 		texts = append(texts, fmt.Sprintf("%d tensor ranks share the tokens of the KV cache, of which each would hold the same otherwise: start %s with %s %d",
-			p.Decode, t.Engine.Name, t.Engine.Arguments.Name(engine.ForDecodeContext), p.Decode))
+			p.Decode, t.Engine.Name, t.Engine.Arguments.DecodeContext(), p.Decode))
 	}
 	return texts
 }
