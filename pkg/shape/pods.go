@@ -27,15 +27,9 @@ func (t *Problem) hostOf(l *Flavor) int {
 	if l.host > 0 {
 		return l.host
 	}
-	l.host = 1
 	for _, kind := range l.Pool.Kinds {
 		devices := l.Pool.Parts[kind[0]].Devices
-		counts := make(map[string]int, 1)
-		for _, ref := range devices {
-			name := t.Cluster.NodeOf(ref).Name
-			counts[name]++
-			l.host = max(l.host, counts[name])
-		}
+		l.host = max(l.host, min(len(devices), int(t.Cluster.NodeOf(devices[0]).Widest)))
 	}
 	return l.host
 }

@@ -51,7 +51,8 @@ func TestEveryPlanStarts(t *testing.T) {
 				for _, of := range model.Names() {
 					m := lookup(t, of)
 					for _, spec := range append(inference, training...) {
-						if tried++; tried%step != 0 {
+						tried++
+						if tried%step != 0 {
 							continue
 						}
 						spec.Engine, spec.Model.Name = v1alpha1.Engine(e), &of
