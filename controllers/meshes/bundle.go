@@ -15,6 +15,7 @@ func Bundle(placement *v1alpha1.ModelPlacement, plan *v1alpha1.ShardingPlan, spe
 	if options.NPUs, err = npusOf(hosts); err != nil {
 		return nil, nil, err
 	}
+	options.Device = hosts.Device
 	job, err := launch.NewJob(&plan.Spec, spec, options)
 	if err != nil {
 		return nil, nil, err

@@ -9,6 +9,9 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 // group.
 var deepSpeed = Engine{
 	Name:        v1alpha1.EngineDeepSpeed,
+	Support:     deepSpeedSupport,
+	Documented:  deepSpeedReadme,
+	Uses:        []Use{Training},
 	Parallelism: Parallelism{TrainsExperts: true, Context: &Context{Pieces: 1, ByHeads: true}},
 	Stages: Stages{
 		Cuts: CutUniform, Without: []trait{withEncoder}, Shardings: []v1alpha1.TrainingSharding{"", "None", "ZeRO1"},

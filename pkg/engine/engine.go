@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -16,8 +17,12 @@ type Engine struct {
 	Words []string
 	// Looked is the newest version whose measurements the row was compared with; empty where there are none.
 	Looked string
-	// Support lists what the engine runs; a case needs to match one entry. Empty where no limit is known.
+	// Support lists where the engine runs which formats; a case needs to match one entry. Empty where no limit is known.
 	Support []Support
+	// Documented is where the devices are listed that the engine runs on; what is not there is refused by it.
+	Documented string
+	// Uses are what people run the engine for; empty where the program decides.
+	Uses []Use
 	// Parallelism is the rules for degrees.
 	Parallelism Parallelism
 	// Stages is how layers are divided into the stages of a pipeline.
@@ -52,6 +57,9 @@ func Names() []string {
 	}
 	return names
 }
+
+// Rows returns the engines of the table, in its order.
+func Rows() iter.Seq[*Engine] { return slices.Values(table) }
 
 // Choice says which engines there are.
 func Choice() string {

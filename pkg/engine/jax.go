@@ -7,6 +7,8 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 // of ranks to the program, which gets torch's.
 var jax = Engine{
 	Name:        v1alpha1.EngineJAX,
+	Support:     jaxSupport,
+	Documented:  jaxPlatforms,
 	Parallelism: Parallelism{Context: &Context{Pieces: 2}},
 	Stages:      Stages{Cuts: CutEven, Without: []trait{withEncoder}, MicroBatches: multipleOfStages},
 	Ranks:       Ranks{Order: "tp-cp-dp-pp", Experts: Experts{Over: []string{"tp", "cp", "dp"}}},

@@ -9,6 +9,9 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 // optimizer shares states over data and context ranks (get_data_parallel_group with context parallel).
 var megatron = Engine{
 	Name:        v1alpha1.EngineMegatron,
+	Support:     megatronSupport,
+	Documented:  megatronInstall,
+	Uses:        []Use{Training},
 	Parallelism: Parallelism{TrainsExperts: true, Context: &Context{Pieces: 2}},
 	Stages:      Stages{Cuts: CutEnds, Without: []trait{withEncoder}},
 	Ranks:       Ranks{Order: "tp-cp-ep-dp-pp", Experts: Experts{Over: []string{"cp", "dp"}}},

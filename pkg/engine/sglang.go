@@ -13,6 +13,9 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 var sglang = Engine{
 	Name:        v1alpha1.EngineSGLang,
 	Looked:      "0.5.10",
+	Support:     sglangSupport,
+	Documented:  sglangHardware,
+	Uses:        []Use{Serving},
 	Parallelism: Parallelism{Instances: true, AttentionData: true},
 	Stages:      Stages{Cuts: CutAnywhere, Rest: toLast, Without: []trait{withEncoder}},
 	Ranks: Ranks{

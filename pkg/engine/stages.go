@@ -160,3 +160,14 @@ func (c Cuts) Allow(ends []int) bool {
 	})
 	return found
 }
+
+// trait is a property of models that decides which engines run them, in words that follow "models with".
+type trait struct {
+	words string
+	has   func(*v1alpha1.Architecture) bool
+}
+
+var (
+	withEncoder = trait{"an encoder", func(a *v1alpha1.Architecture) bool { return a.Encoder != nil }}
+	withTied    = trait{"one table for embedding and head", func(a *v1alpha1.Architecture) bool { return a.TiedEmbeddings }}
+)

@@ -1,77 +1,123 @@
 package engine
 
 import (
-	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Support is devices, formats and models that an engine runs together. An empty list admits all.
+// Use is what a model is run for.
+type Use uint8
+
+const (
+	Serving Use = iota
+	Training
+)
+
+// UseOf returns what a workload is.
+func UseOf(w *v1alpha1.Workload) Use {
+	if w.Training != nil {
+		return Training
+	}
+	return Serving
+}
+
+// Support is devices that an engine runs on, with the formats that it has kernels for there.
 type Support struct {
-	// Vendors are in lower case.
-	Vendors []string
-	// Architectures of devices are as inventories report them.
-	Architectures []string
-	// Precisions are the formats that weights are stored in.
+	// Vendor is in lower case.
+	Vendor string
+	// Devices are architectures, or parts of names of products where these tell more; empty admits all of the vendor.
+	Devices []string
+	// Precisions are the formats that weights are stored in; empty admits all, of engines that leave kernels to the program.
 	Precisions []v1alpha1.Precision
-	// Without are traits that a model must not have.
-	Without []trait
-	// Source names where the support is documented.
-	Source string
+	// Source is where this is documented, Looked the version that it was read for; empty where the source has none.
+	Source, Looked string
 }
 
 // Device is the facts of a device that the table depends on.
 type Device struct {
-	// Vendor is in lower case, Product as the driver reports it, Architecture as in inventories; each is empty where it
-	// is not known.
+	// Vendor is in lower case, Product as the driver reports it, Architecture as in the catalogue or in inventories; each is empty
+	// where it is not known.
 	Vendor, Product, Architecture string
 	// Bytes is the memory that a process sees.
 	Bytes int64
 }
 
-// Runs returns an error for a device, a format of weights or a model that the engine is not known to run; it says what to
-// use instead. What is not known of the device, the format or the model is not refused.
-func (e *Engine) Runs(on Device, weights v1alpha1.Precision, model *v1alpha1.Architecture) error {
-	if len(e.Support) == 0 {
+// is says whether a device is one of a list; one of which neither architecture nor product is known may be.
+func (d *Device) is(list []string) bool {
+	named := func(word string) bool { return word == d.Architecture || strings.Contains(d.Product, word) }
+	return len(list) == 0 || !d.known() || slices.ContainsFunc(list, named)
+}
+
+// known says whether enough is known of a device to tell which it is.
+func (d *Device) known() bool { return d.Architecture != "" }
+
+// Formats is a set of the formats that weights are stored in.
+type Formats uint16
+
+// stored are the formats that weights are stored in, in the order of the bits of Formats.
+var stored = [...]v1alpha1.Precision{
+	v1alpha1.FP32, v1alpha1.BF16, v1alpha1.FP16, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4, v1alpha1.NVFP4,
+}
+
+// every is the set of all formats.
+const every = Formats(1<<len(stored) - 1)
+
+func setOf(list []v1alpha1.Precision) Formats {
+	if len(list) == 0 {
+		return every
+	}
+	var set Formats
+	for i, p := range stored {
+		if slices.Contains(list, p) {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
+// Has says whether a set has a format; of an empty one, which is not known yet, whether it has any.
+func (f Formats) Has(p v1alpha1.Precision) bool {
+	at := slices.Index(stored[:], p)
+	return at < 0 && f != 0 || at >= 0 && f&(1<<at) != 0
+}
+
+// list returns the formats of a set, the widest first.
+func (f Formats) list() []v1alpha1.Precision {
+	list := make([]v1alpha1.Precision, 0, bits.OnesCount16(uint16(f)))
+	for i, p := range stored {
+		if f&(1<<i) != 0 {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// Formats returns the formats of weights that the engine runs on a device for a use; none where it does not run there. What is
+// not known of the device is not refused.
+func (e *Engine) Formats(on *Device, use Use) Formats {
+	switch {
+	case use == Training && servesOnly(on) != nil:
+		return 0
+	case len(e.Support) == 0 || on.Vendor == "":
+		return every
+	}
+	var set Formats
+	for i := range e.Support {
+		if s := &e.Support[i]; s.Vendor == on.Vendor && on.is(s.Devices) {
+			set |= setOf(s.Precisions)
+		}
+	}
+	return set
+}
+
+// Runs returns an error for a device or a format of weights that the engine is not known to run for a use; it says what to use
+// instead, and where that is documented.
+func (e *Engine) Runs(on Device, use Use, weights v1alpha1.Precision) error {
+	if e.Formats(&on, use).Has(weights) {
 		return nil
 	}
-	var why string
-	for i := range e.Support {
-		if why = e.Support[i].refuses(on, weights, model); why == "" {
-			return nil
-		}
-	}
-	return fmt.Errorf("engine %s: %s", e.Name, why)
+	return &Unsupported{Engine: e, Device: on, Use: use, Weights: weights}
 }
-
-func (s *Support) refuses(on Device, weights v1alpha1.Precision, model *v1alpha1.Architecture) string {
-	switch {
-	case len(s.Vendors) > 0 && !slices.Contains(s.Vendors, on.Vendor):
-		return fmt.Sprintf("it runs on devices of %s alone, and %q is of %s: use vLLM", strings.Join(s.Vendors, ", "), on.Product, on.Vendor)
-	case len(s.Architectures) > 0 && on.Architecture != "" && !slices.Contains(s.Architectures, on.Architecture):
-		return fmt.Sprintf("it runs on %s alone, and %q is %s: use other devices", strings.Join(s.Architectures, ", "), on.Product, on.Architecture)
-	case len(s.Precisions) > 0 && weights != "" && !slices.Contains(s.Precisions, weights):
-		return fmt.Sprintf("it runs weights in %v there, and not in %s: use one of them", s.Precisions, weights)
-	case model == nil:
-		return ""
-	}
-	for _, t := range s.Without {
-		if t.has(model) {
-			return fmt.Sprintf("it runs no models with %s there: use another engine", t.words)
-		}
-	}
-	return ""
-}
-
-// trait is a property of models that decides which engines run them, in words that follow "models with".
-type trait struct {
-	words string
-	has   func(*v1alpha1.Architecture) bool
-}
-
-var (
-	withEncoder = trait{"an encoder", func(a *v1alpha1.Architecture) bool { return a.Encoder != nil }}
-	withTied    = trait{"one table for embedding and head", func(a *v1alpha1.Architecture) bool { return a.TiedEmbeddings }}
-)

@@ -8,6 +8,8 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 // expert groups [pp, dp_replicate, efsdp, ep] over dp, cp and tp. The fsdp mesh joins dp_shard and cp.
 var torch = Engine{
 	Name:        v1alpha1.EngineTorch,
+	Support:     torchSupport,
+	Documented:  torchStart,
 	Words:       []string{"pytorch", "torchtitan"},
 	Parallelism: Parallelism{Context: &Context{Pieces: 2, ByTensor: true}},
 	Stages:      Stages{Cuts: CutAnywhere, Without: []trait{withEncoder, withTied}, MicroBatches: onePerStage},

@@ -10,8 +10,11 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 // for A100, where they cost throughput. Decode context parallelism: MLACommonImpl takes it with caches of 16 bits only ("DCP not support fp8
 // kvcache now", until pull request 44044), and on ROCm no backend for latents does (issue 57228). Arguments: engine/arg_utils.py, distributed/utils.py.
 var vllm = Engine{
-	Name:   v1alpha1.EngineVLLM,
-	Looked: "0.19.0",
+	Name:       v1alpha1.EngineVLLM,
+	Looked:     "0.19.0",
+	Support:    vllmSupport,
+	Documented: vllmHardware,
+	Uses:       []Use{Serving},
 	Parallelism: Parallelism{
 		Instances: true, AttentionData: true, Context: &Context{},
 		DecodeContext: &DecodeContext{Vendors: []string{"nvidia"}, Caches: []v1alpha1.Precision{v1alpha1.BF16, v1alpha1.FP16}},

@@ -121,8 +121,12 @@ func (d Deployment) placed(training *v1alpha1.TrainingWorkload) (*place, error) 
 	if err := p.fillWeights(); err != nil {
 		return nil, err
 	}
+	use := engine.Serving
+	if training != nil {
+		use = engine.Training
+	}
 	on := engine.Device{Vendor: p.Product.Vendor, Product: p.Product.Name, Architecture: p.Product.Architecture}
-	if err := p.Engine.Runs(on, p.Weights, &p.Model.Architecture); err != nil {
+	if err := p.Engine.Runs(on, use, p.Weights); err != nil {
 		return nil, err
 	}
 	p.KV = p.Model.CacheFormat(p.Weights, p.KV)

@@ -86,7 +86,8 @@ func readByShell(t *testing.T, name string, want *Environment) *Environment {
 func TestConfigMapsOf10000Ranks(t *testing.T) {
 	nodes := slices.Repeat([]int{8}, 1250)
 	for engine, vendor := range map[v1alpha1.Engine]string{
-		v1alpha1.EngineTorch: "nvidia", v1alpha1.EngineVLLM: "nvidia", v1alpha1.EngineMPI: "nvidia", v1alpha1.EngineJAX: "google", v1alpha1.EngineMegatron: "aws",
+		v1alpha1.EngineTorch: "nvidia", v1alpha1.EngineVLLM: "nvidia", v1alpha1.EngineMPI: "nvidia", v1alpha1.EngineJAX: "google", v1alpha1.EngineMegatron: "nvidia",
+		"example.com/trainer": "aws",
 	} {
 		t.Run(string(engine), func(t *testing.T) {
 			f := fixture{engine: engine, vendor: vendor, strategy: degrees(8, 1, 1250), nodes: nodes, options: Options{Hosts: hosts(t, "llm-{pod}.llm.models")}}

@@ -20,6 +20,8 @@ type Options struct {
 	Launcher string
 	// NPUs are what the rank table of HCCL needs to know of Ascend devices, by node and device.
 	NPUs map[string]map[v1alpha1.DeviceID]NPU
+	// Device returns what is known of a device of a node, by which engines are refused where they do not run; nil where nothing is.
+	Device func(node string, id v1alpha1.DeviceID) *v1alpha1.Device
 }
 
 // Job is a placement as its pods, ready to be written down for a launcher.
@@ -29,7 +31,8 @@ type Job struct {
 	// Engine is what the plan was made for.
 	Engine v1alpha1.Engine
 
-	npus map[string]map[v1alpha1.DeviceID]NPU
+	npus   map[string]map[v1alpha1.DeviceID]NPU
+	device func(node string, id v1alpha1.DeviceID) *v1alpha1.Device
 }
 
 // Copy is one copy: a world of its own.
@@ -78,7 +81,7 @@ func NewJob(plan *v1alpha1.ShardingPlanSpec, spec *v1alpha1.DeviceMeshSpec, opti
 	if err != nil {
 		return nil, err
 	}
-	job := &Job{Engine: spec.Engine, npus: options.NPUs}
+	job := &Job{Engine: spec.Engine, npus: options.NPUs, device: options.Device}
 	for number := range copies {
 		shape, there := plan.ShapeOf(int32(number))
 		if !there {

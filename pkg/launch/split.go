@@ -21,6 +21,9 @@ var (
 func (j *Job) runsOn(e *engine.Engine) error {
 	for i := range j.Copies {
 		c := &j.Copies[i]
+		if err := j.runsThere(e, c); err != nil {
+			return fmt.Errorf("%s cannot run copy %d: %w", e.Name, c.Number, err)
+		}
 		if err := c.runsOn(e); err != nil {
 			return fmt.Errorf("%s cannot run copy %d: %w", e.Name, c.Number, err)
 		}
@@ -28,11 +31,34 @@ func (j *Job) runsOn(e *engine.Engine) error {
 	return nil
 }
 
-// runsOn says why an engine cannot run the copy: its devices, its degrees or its stages.
-func (c *Copy) runsOn(e *engine.Engine) error {
-	if err := e.Runs(engine.Device{Vendor: vendorOf(c)}, c.quantization, &c.model.Architecture); err != nil {
-		return err
+// runsThere says why an engine does not run the copy's weights on one of its devices.
+func (j *Job) runsThere(e *engine.Engine, c *Copy) error {
+	use := engine.Serving
+	if c.Limits == nil {
+		use = engine.Training
 	}
+	for i := range c.Pods {
+		for _, id := range c.Pods[i].Devices {
+			if err := e.Runs(j.known(c.Pods[i].Node, id), use, c.quantization); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// known is what is known of a device: at least the vendor, which its id names.
+func (j *Job) known(node string, id v1alpha1.DeviceID) engine.Device {
+	if j.device != nil {
+		if d := j.device(node, id); d != nil {
+			return engine.Device{Vendor: d.Vendor, Product: d.Product, Architecture: d.Architecture}
+		}
+	}
+	return engine.Device{Vendor: id.Vendor()}
+}
+
+// runsOn says why an engine cannot run the copy: its degrees or its stages.
+func (c *Copy) runsOn(e *engine.Engine) error {
 	s := &c.Strategy
 	asked := engine.Case{
 		Model: c.model.Name, Architecture: &c.model.Architecture, Tensor: int(s.Tensor), Stages: int(s.Pipeline), Data: int(s.Data),

@@ -66,7 +66,7 @@ func Suggested(message string, suggestions []v1alpha1.Suggestion) string {
 
 // refuse says why the search found nothing for a problem, in which it tried one number of copies last.
 func refuse(asked, t *shape.Problem, rejected []v1alpha1.RejectedPlan) *Unplaceable {
-	last := t.Ladder[len(t.Ladder)-1]
+	last := t.Narrowest()
 	seen := t.Match(last, t.Require.Level).Census
 	one, f := oneCopy(t, last)
 	need := int64(one.Tensor) * f.Bytes(0, f.Layers)
@@ -106,6 +106,8 @@ func reason(asked, t *shape.Problem, seen *shape.Census) string {
 	switch {
 	case seen.Matched == 0 && devices == 0:
 		return shape.ReasonNoDevices
+	case seen.Matched == 0 && len(t.Unsupported()) > 0:
+		return shape.ReasonUnsupported
 	case seen.Matched == 0 && busy == 0:
 		return shape.ReasonNoMatch
 	case seen.Matched == 0:
@@ -145,6 +147,11 @@ func message(asked, t *shape.Problem, e *Unplaceable, seen *shape.Census, one sh
 	switch e.Reason {
 	case shape.ReasonNoDevices:
 		b.WriteString(". No node has an accelerator.")
+	case shape.ReasonUnsupported:
+		b.WriteString(".")
+		for _, why := range t.Unsupported() {
+			fmt.Fprintf(&b, " %s.", why)
+		}
 	case shape.ReasonNoMatch:
 		b.WriteString(". No device matches.")
 	case shape.ReasonNoneFree:

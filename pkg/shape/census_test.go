@@ -33,8 +33,13 @@ func TestCensusCountsEveryDevice(t *testing.T) {
 				d := &n.Devices[i]
 				cl := c.Class(d.Class)
 				suits := fleet.Refusal("")
-				if !step.suits(cl) {
+				switch runs := problem.Require.runs[d.Class]; {
+				case runs == 0:
+					suits = refusedEngine
+				case !step.suits(cl):
 					suits = refusedFormat
+				case !runs.Has(step.Weights):
+					suits = refusedKernels
 				}
 				zone := fleet.Refusal("")
 				if level != "" && n.Labels[level] == "" {

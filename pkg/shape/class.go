@@ -6,6 +6,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
 )
@@ -25,6 +26,24 @@ type Class struct {
 	// Catalogue is the product's row, or nil where the catalogue does not have it.
 	Catalogue *accelerator.Product
 	Facts     facts
+	device    engine.Device
+	runs      map[*engine.Engine]formats
+}
+
+// formats are the formats of weights that an engine runs on a class, by use.
+type formats [2]engine.Formats
+
+// formats returns what an engine runs on the class for a use.
+func (c *Class) formats(e *engine.Engine, use engine.Use) engine.Formats {
+	if known, ok := c.runs[e]; ok {
+		return known[use]
+	}
+	return e.Formats(&c.device, use)
+}
+
+// refusal returns why an engine does not run weights in a format on the class.
+func (c *Class) refusal(e *engine.Engine, use engine.Use, weights v1alpha1.Precision) error {
+	return &engine.Unsupported{Engine: e, Device: c.device, Use: use, Weights: weights}
 }
 
 // classes are the planner's classes, derived once for an index and all its clones.
@@ -58,6 +77,11 @@ func newClass(key *fleet.Class) *Class {
 	}
 	if c.Known() {
 		product.Performance = c.Performance()
+	}
+	c.device = engine.Device{Vendor: c.Vendor, Product: c.Product, Architecture: accelerator.Architecture(product.Architecture), Bytes: c.TotalBytes}
+	c.runs = map[*engine.Engine]formats{}
+	for e := range engine.Rows() {
+		c.runs[e] = formats{engine.Serving: e.Formats(&c.device, engine.Serving), engine.Training: e.Formats(&c.device, engine.Training)}
 	}
 	_, pcie := product.Host()
 	c.Facts = facts{

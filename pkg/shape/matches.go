@@ -35,13 +35,52 @@ func (t *Problem) suited(s Format) string {
 			continue
 		}
 		mark := byte('-')
-		if s.suits(t.Cluster.Class(int32(i))) {
+		if t.suits(s, i) {
 			mark = '+'
 		}
 		key.WriteByte(mark)
 	}
 	return key.String()
 }
+
+// suits says whether devices of a class can hold weights in the format, and the engine run them there.
+func (t *Problem) suits(s Format, class int) bool {
+	return s.suits(t.Classes[class].Class) && t.Require.runs[class].Has(s.Weights)
+}
+
+// Narrowest is the last format of the ladder that suits a class of which there are devices; the last of all where none does.
+func (t *Problem) Narrowest() Format {
+	for i := len(t.Ladder) - 1; i > 0; i-- {
+		for class := range t.Classes {
+			if t.Cluster.Listed(int32(class)) > 0 && t.suits(t.Ladder[i], class) {
+				return t.Ladder[i]
+			}
+		}
+	}
+	return t.Ladder[0]
+}
+
+// Unsupported returns why the engine does not run on the devices that the request allows, once for each product; nothing where it
+// runs on some of them.
+func (t *Problem) Unsupported() []string {
+	var texts []string
+	for i, why := range t.RefusedClasses() {
+		switch {
+		case t.Cluster.Listed(int32(i)) == 0:
+		case why == "":
+			return nil
+		case unrun(why):
+			text := t.Classes[i].refusal(t.Engine, t.Use, t.Ladder[0].Weights).Error()
+			if !slices.Contains(texts, text) && len(texts) < maxUnsupported {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return texts
+}
+
+// maxUnsupported bounds how many kinds of devices a refusal names.
+const maxUnsupported = 3
 
 // FlavorsOf returns the flavors of a pool, made once.
 func (t *Problem) FlavorsOf(p *Pool) []*Flavor {
@@ -51,10 +90,21 @@ func (t *Problem) FlavorsOf(p *Pool) []*Flavor {
 	return p.flavors
 }
 
-// RefusedClasses returns, by class, why no device of it may hold weights in a format; empty where one may.
-func (t *Problem) RefusedClasses(s Format) []fleet.Refusal {
-	r := poolRequest{requirements: t.Require, Format: s}
-	return r.judgeClasses(t.Cluster)
+// RefusedClasses returns, by class, why no device of it may hold weights in any format of the ladder; empty where one may.
+func (t *Problem) RefusedClasses() []fleet.Refusal {
+	var refused []fleet.Refusal
+	for _, s := range t.Ladder {
+		r := poolRequest{requirements: t.Require, Format: s}
+		for i, why := range r.judgeClasses(t.Cluster) {
+			switch {
+			case i == len(refused):
+				refused = append(refused, why)
+			case why == "":
+				refused[i] = ""
+			}
+		}
+	}
+	return refused
 }
 
 // RefusedNodes says of each node whether nothing on it matches.

@@ -88,8 +88,15 @@ func (r *poolRequest) judgeClasses(c *fleet.Cluster) []fleet.Refusal {
 	refused := make([]fleet.Refusal, len(classes))
 	for i := range classes {
 		cl := &classes[i]
-		if refused[i] = r.refuseClass(cl); refused[i] == "" && !r.suits(cl) {
+		refused[i] = r.refuseClass(cl)
+		switch {
+		case refused[i] != "":
+		case r.runs[i] == 0:
+			refused[i] = refusedEngine
+		case !r.suits(cl):
 			refused[i] = refusedFormat
+		case !r.runs[i].Has(r.Weights):
+			refused[i] = refusedKernels
 		}
 	}
 	return refused

@@ -66,6 +66,7 @@ type Problem struct {
 	Spec     *v1alpha1.ModelPlacementSpec
 	Workload v1alpha1.Workload
 	Engine   *engine.Engine
+	Use      engine.Use
 	Require  requirements
 	Prefer   string // preferred topology level
 	Ladder   []Format
@@ -127,8 +128,13 @@ func New(cluster *fleet.Cluster, request Request) (*Problem, error) {
 		}
 		t.Prefer = *spec.Topology.Preferred
 	}
-	if t.Require, err = requirementsOf(spec, t.Engine, &t.Model.Architecture); err != nil {
+	if t.Require, err = requirementsOf(spec); err != nil {
 		return nil, err
+	}
+	t.Use = engine.UseOf(&spec.Workload)
+	t.Require.runs = make([]engine.Formats, len(t.Classes))
+	for i, c := range t.Classes {
+		t.Require.runs[i] = c.formats(t.Engine, t.Use)
 	}
 	t.Require.room = request.Room
 	t.Require.tolerations = append(t.Require.tolerations, request.Tolerations...)

@@ -6,6 +6,8 @@ const (
 	ReasonNoDevices = "NoDevices"
 	// ReasonNoMatch: there are accelerators, but none that the placement allows.
 	ReasonNoMatch = "NoMatch"
+	// ReasonUnsupported: there are accelerators that the placement allows, but the engine does not run there, or not in the format.
+	ReasonUnsupported = "Unsupported"
 	// ReasonNoneFree: there are accelerators that the placement allows, but none is free.
 	ReasonNoneFree = "NoneFree"
 	// ReasonTooLarge: the free devices cannot hold even one copy.

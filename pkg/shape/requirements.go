@@ -27,9 +27,8 @@ type requirements struct {
 	room *fleet.Room
 	// claims says that a ResourceClaim must be able to select every device.
 	claims bool
-	// engine runs a model of this architecture on every device.
-	engine *engine.Engine
-	model  *v1alpha1.Architecture
+	// runs are the formats of weights that the engine runs, by class.
+	runs []engine.Formats
 	// Level is the node label that the devices of a copy must share; empty where they need not.
 	Level string
 }
@@ -37,8 +36,8 @@ type requirements struct {
 // accelerators are the families that can be asked for.
 var accelerators = []v1alpha1.DeviceFamily{v1alpha1.FamilyGPU, v1alpha1.FamilyTPU, v1alpha1.FamilyNPU, v1alpha1.FamilyASIC}
 
-func requirementsOf(spec *v1alpha1.ModelPlacementSpec, e *engine.Engine, m *v1alpha1.Architecture) (requirements, error) {
-	r := requirements{selector: labels.Everything(), claims: spec.Enforcement == v1alpha1.EnforcementClaim, engine: e, model: m}
+func requirementsOf(spec *v1alpha1.ModelPlacementSpec) (requirements, error) {
+	r := requirements{selector: labels.Everything(), claims: spec.Enforcement == v1alpha1.EnforcementClaim}
 	if spec.Topology != nil && spec.Topology.Required != nil {
 		r.Level = *spec.Topology.Required
 	}
@@ -99,11 +98,6 @@ func (r *requirements) tolerates(taint *corev1.Taint) bool {
 	return slices.ContainsFunc(r.tolerations, func(t corev1.Toleration) bool { return t.ToleratesTaint(logr.Discard(), taint, true) })
 }
 
-// valuesOf returns the values of a class that an engine's support depends on.
-func valuesOf(c *fleet.Class) engine.Device {
-	return engine.Device{Vendor: c.Vendor, Product: c.Product, Architecture: c.Architecture, Bytes: c.TotalBytes}
-}
-
 // refuseClass returns why no device of the class matches; empty where one may.
 func (r *requirements) refuseClass(c *fleet.Class) fleet.Refusal {
 	switch {
@@ -117,11 +111,12 @@ func (r *requirements) refuseClass(c *fleet.Class) fleet.Refusal {
 		return refusedSize
 	case slices.ContainsFunc(r.Formats, func(p v1alpha1.Precision) bool { return !c.Computes(p) }):
 		return refusedPrecision
-	case r.engine.Runs(valuesOf(c), "", r.model) != nil:
-		return refusedEngine
 	}
 	return ""
 }
+
+// unrun says whether a refusal is the engine's, which does not run on the device or has no kernels there.
+func unrun(why fleet.Refusal) bool { return why == refusedEngine || why == refusedKernels }
 
 // Why a device does not match a request.
 const (
@@ -134,6 +129,7 @@ const (
 	refusedProduct   fleet.Refusal = "of products outside of devices.products"
 	refusedSize      fleet.Refusal = "smaller than devices.minMemoryMiB"
 	refusedEngine    fleet.Refusal = "on which the engine does not run"
+	refusedKernels   fleet.Refusal = "on which the engine does not run weights in this format"
 	refusedPrecision fleet.Refusal = "without a format of devices.precisions"
 	refusedFormat    fleet.Refusal = "without native arithmetic for the weights"
 )

@@ -156,8 +156,8 @@ func (t *Problem) beats(s, other Format) bool {
 	if side := t.Model.BlockSide(s.Weights); side > 1 && side != t.Model.BlockSide(other.Weights) {
 		return false
 	}
-	for i, c := range t.Classes {
-		if t.Cluster.Listed(int32(i)) > 0 && other.suits(c.Class) && !s.suits(c.Class) {
+	for i := range t.Classes {
+		if t.Cluster.Listed(int32(i)) > 0 && t.suits(other, i) && !t.suits(s, i) {
 			return false
 		}
 	}

@@ -154,7 +154,8 @@ func (q *question) export() error {
 	if err != nil {
 		return err
 	}
-	job, err := launch.NewJob(spec, described, launch.Options{})
+	known := v1alpha1.Device{Vendor: q.product.Vendor, Product: q.product.Name, Architecture: q.product.Architecture}
+	job, err := launch.NewJob(spec, described, launch.Options{Device: func(string, v1alpha1.DeviceID) *v1alpha1.Device { return &known }})
 	if err != nil {
 		return err
 	}

@@ -160,6 +160,7 @@ func (o *exportOptions) bundle(read *planning.Manifests, name string) (*launch.B
 		return nil, err
 	}
 	options.Launcher = cmp.Or(o.launcher, options.Launcher)
+	options.Device = deviceOf(read)
 	job, err := launch.NewJob(&plan.Spec, &mesh.Spec, options)
 	if err != nil {
 		return nil, fmt.Errorf("mesh %s: %w", name, err)
@@ -260,4 +261,16 @@ func npusOf(m *planning.Manifests) (map[string]map[v1alpha1.DeviceID]launch.NPU,
 		all[m.Inventories[i].Name] = npus
 	}
 	return all, nil
+}
+
+// deviceOf looks devices up in the inventories that were read.
+func deviceOf(m *planning.Manifests) func(string, v1alpha1.DeviceID) *v1alpha1.Device {
+	return func(node string, id v1alpha1.DeviceID) *v1alpha1.Device {
+		for i := range m.Inventories {
+			if m.Inventories[i].Name == node {
+				return m.Inventories[i].Status.Device(id)
+			}
+		}
+		return nil
+	}
 }

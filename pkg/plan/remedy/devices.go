@@ -80,8 +80,7 @@ func extended(t *shape.Problem, e *extension) Remedy {
 // most devices, and among these one with the most free devices. The commonest classes come first.
 func templates(t *shape.Problem) []fleet.IslandRef {
 	c := t.Cluster
-	last := t.Ladder[len(t.Ladder)-1]
-	classes, nodes := t.RefusedClasses(last), t.RefusedNodes()
+	classes, nodes := t.RefusedClasses(), t.RefusedNodes()
 	best := map[int32]fleet.IslandRef{}
 	for i, n := range c.Nodes() {
 		if nodes.Refuse(int32(i)) {

@@ -66,10 +66,8 @@ func findHolders(t *shape.Problem) *holders {
 // suitableClasses says, by class, whether it matches the request in any of its formats.
 func suitableClasses(t *shape.Problem) []bool {
 	suitable := make([]bool, len(t.Classes))
-	for _, s := range t.Ladder {
-		for i, why := range t.RefusedClasses(s) {
-			suitable[i] = suitable[i] || why == ""
-		}
+	for i, why := range t.RefusedClasses() {
+		suitable[i] = why == ""
 	}
 	return suitable
 }

@@ -28,7 +28,7 @@ var (
 	gb200   = nvidia("NVIDIA GB200", "Blackwell", "10.0", "2941", 189471)
 
 	mi300x = product{
-		vendor: "amd", backend: "amd", driver: "amdgpu", name: "AMD Instinct MI300X OAM", architecture: "gfx942", family: v1alpha1.FamilyGPU,
+		vendor: "amd", backend: "amd", driver: "amdgpu", name: "AMD Instinct MI300X OAM", architecture: "CDNA3", family: v1alpha1.FamilyGPU,
 		vendorID: "1002", deviceID: "74a1", memoryMiB: 196592, memorySource: v1alpha1.SourceKernel, resource: "amd.com/gpu",
 	}
 	gaudi3 = product{
