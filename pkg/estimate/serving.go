@@ -129,11 +129,8 @@ func (d Deployment) placed(training *v1alpha1.TrainingWorkload) (*place, error) 
 	if err := p.Engine.Runs(on, use, p.Weights); err != nil {
 		return nil, err
 	}
-	p.KV = p.Model.CacheFormat(p.Weights, p.KV)
-	if training == nil && slices.Contains(Precisions, p.KV) {
-		if err := p.Engine.RefusesCache(p.KV); err != nil {
-			return nil, fmt.Errorf("kv %s: %w", p.KV, err)
-		}
+	if err := p.fillCache(training == nil); err != nil {
+		return nil, err
 	}
 	p.NetworkGbps = cmp.Or(p.NetworkGbps, DefaultNetworkGbps)
 	if !(p.NetworkGbps > 0 && p.NetworkGbps <= maxNetworkGbps) {
@@ -164,7 +161,7 @@ func (d Deployment) placed(training *v1alpha1.TrainingWorkload) (*place, error) 
 // fillWeights takes the precision that the model is published in. Where that is BF16 and the device lacks it, which
 // engines refuse, it takes FP16.
 func (p *place) fillWeights() error {
-	lacking := !computes(&p.Product, v1alpha1.BF16) && computes(&p.Product, v1alpha1.FP16)
+	lacking := p.lacksBF16()
 	switch {
 	case p.Weights == "":
 		if p.Weights = p.Model.Native; p.Weights == v1alpha1.BF16 && lacking {
@@ -177,6 +174,30 @@ func (p *place) fillWeights() error {
 		return fmt.Errorf("weights %s: %s has no BF16: use FP16", p.Weights, p.Product.Name)
 	}
 	return nil
+}
+
+// fillCache takes the precision of the cache that goes with the weights, and FP16 where the device lacks BF16. It must be one that an
+// engine can be told which serves.
+func (p *place) fillCache(serves bool) error {
+	asked := p.KV
+	if p.KV = p.Model.CacheFormat(p.Weights, asked); p.KV == v1alpha1.BF16 && p.lacksBF16() {
+		if asked != "" {
+			return fmt.Errorf("kv %s: %s has no BF16: use FP16", asked, p.Product.Name)
+		}
+		p.KV = v1alpha1.FP16
+	}
+	if !serves || !slices.Contains(Precisions, p.KV) {
+		return nil
+	}
+	if err := p.Engine.RefusesCache(p.KV); err != nil {
+		return fmt.Errorf("kv %s: %w", p.KV, err)
+	}
+	return nil
+}
+
+// lacksBF16 says whether the device has 16 bits, but not BF16.
+func (p *place) lacksBF16() bool {
+	return !computes(&p.Product, v1alpha1.BF16) && computes(&p.Product, v1alpha1.FP16)
 }
 
 // computes says whether a device has a rate of its own for weights of a precision.

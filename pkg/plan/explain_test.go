@@ -118,7 +118,7 @@ func TestReasons(t *testing.T) {
 		"no nodes":      {nil, plantest.Replicas(1), shape.ReasonNoDevices, "No node has an accelerator"},
 		"only the host": {[]fleet.Node{cpu}, plantest.Replicas(1), shape.ReasonNoDevices, "No node has an accelerator"},
 		"nodes away":    {[]fleet.Node{taken}, plantest.Replicas(1), shape.ReasonNoneFree, "2 on nodes that take no new work"},
-		"formats":       {[]fleet.Node{plantest.Host("a", false, plantest.T4)}, plantest.Format("BF16"), shape.ReasonNoMatch, "1 without native arithmetic for the weights"},
+		"formats":       {[]fleet.Node{plantest.Host("a", false, plantest.T4)}, plantest.Format("BF16"), shape.ReasonUnsupported, "it runs no weights in BF16 on Tesla T4 of nvidia"},
 		"too small":     {[]fleet.Node{plantest.Host("a", false, plantest.T4)}, plantest.Format("FP32"), shape.ReasonTooLarge, "quantization INT8 instead of FP32"},
 		"not enough":    {[]fleet.Node{plantest.Host("a", false, plantest.Many(2, plantest.L40s)...)}, func(s *plantest.Spec) { s.Replicas = plantest.Ptr(int32(9)) }, shape.ReasonTooFewDevices, "replicas 2 instead of 9"},
 	} {

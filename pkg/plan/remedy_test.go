@@ -74,7 +74,7 @@ func TestSmallestChangeOfEachKind(t *testing.T) {
 			"quantization FP8 instead of BF16 (weights 67.7 GiB instead of 131.4 GiB)",
 		},
 		"weights of another kind": {
-			[]fleet.Node{plantest.Host("a", false, plantest.T4)}, ask(plantest.Llama(t, 8), 4096, 1, plantest.Format("BF16")), shape.ReasonNoMatch, remedy.KindPrecision, "quantization INT8 instead of BF16",
+			[]fleet.Node{plantest.Host("a", false, plantest.T4)}, ask(plantest.Llama(t, 8), 4096, 1, plantest.Format("BF16")), shape.ReasonUnsupported, remedy.KindPrecision, "quantization INT8 instead of BF16",
 		},
 		"cache":     {[]fleet.Node{two}, ask(plantest.Llama(t, 70), 131072, 2), shape.ReasonTooLarge, remedy.KindPrecision, "kvCacheType FP8 instead of BF16"},
 		"context":   {[]fleet.Node{two}, ask(plantest.Llama(t, 70), 131072, 5, in8), shape.ReasonTooLarge, remedy.KindContext, "maxModelLen 54272 instead of 131072"},

@@ -36,10 +36,10 @@ func TestCensusCountsEveryDevice(t *testing.T) {
 				switch runs := problem.Require.runs[d.Class]; {
 				case runs == 0:
 					suits = refusedEngine
-				case !step.suits(cl):
-					suits = refusedFormat
 				case !runs.Has(step.Weights):
 					suits = refusedKernels
+				case !step.suits(cl):
+					suits = refusedFormat
 				}
 				zone := fleet.Refusal("")
 				if level != "" && n.Labels[level] == "" {

@@ -41,11 +41,6 @@ func (c *Class) formats(e *engine.Engine, use engine.Use) engine.Formats {
 	return e.Formats(&c.device, use)
 }
 
-// refusal returns why an engine does not run weights in a format on the class.
-func (c *Class) refusal(e *engine.Engine, use engine.Use, weights v1alpha1.Precision) error {
-	return &engine.Unsupported{Engine: e, Device: c.device, Use: use, Weights: weights}
-}
-
 // classes are the planner's classes, derived once for an index and all its clones.
 type classes struct {
 	mu    sync.Mutex

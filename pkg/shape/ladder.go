@@ -24,8 +24,9 @@ var (
 	ladder8  = []weightsFormat{{v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.NVFP4, true}, {v1alpha1.INT4, false}}
 )
 
-// ladderFor returns the formats to try, in order: those of the weights, and for each of them those of the cache.
-func ladderFor(spec *v1alpha1.ModelPlacementSpec, m *model.Model) ([]Format, error) {
+// ladderFor returns the formats to try, in order: those of the weights, and for each of them those of the cache. Lacking says that there
+// are devices without BF16, which take caches in FP16 instead.
+func ladderFor(spec *v1alpha1.ModelPlacementSpec, m *model.Model, lacking bool) ([]Format, error) {
 	asked := v1alpha1.Precision(spec.KVCacheType)
 	if spec.KVCacheType == v1alpha1.KVCacheAuto {
 		asked = ""
@@ -36,10 +37,14 @@ func ladderFor(spec *v1alpha1.ModelPlacementSpec, m *model.Model) ([]Format, err
 	}
 	formats := make([]Format, 0, len(weights)+1)
 	for _, w := range weights {
-		formats = append(formats, Format{w.Weights, w.Native, m.CacheFormat(w.Weights, asked)})
+		cache := m.CacheFormat(w.Weights, asked)
+		formats = append(formats, Format{w.Weights, w.Native, cache})
+		if lacking && asked == "" && cache == v1alpha1.BF16 && w.Weights != v1alpha1.BF16 && !w.Native {
+			formats = append(formats, Format{w.Weights, false, v1alpha1.FP16})
+		}
 		// A cache in 8 bits costs less quality than weights in fewer bits. Like weights in FP8, it needs a device that
 		// computes FP8.
-		if asked == "" && w.Weights == v1alpha1.FP8 && formats[len(formats)-1].Cache != v1alpha1.FP8 && spec.Workload.Inference != nil {
+		if asked == "" && w.Weights == v1alpha1.FP8 && cache != v1alpha1.FP8 && spec.Workload.Inference != nil {
 			formats = append(formats, Format{w.Weights, true, v1alpha1.FP8})
 		}
 	}

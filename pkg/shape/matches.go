@@ -60,28 +60,6 @@ func (t *Problem) Narrowest() Format {
 	return t.Ladder[0]
 }
 
-// Unsupported returns why the engine does not run on the devices that the request allows, once for each product; nothing where it
-// runs on some of them.
-func (t *Problem) Unsupported() []string {
-	var texts []string
-	for i, why := range t.RefusedClasses() {
-		switch {
-		case t.Cluster.Listed(int32(i)) == 0:
-		case why == "":
-			return nil
-		case unrun(why):
-			text := t.Classes[i].refusal(t.Engine, t.Use, t.Ladder[0].Weights).Error()
-			if !slices.Contains(texts, text) && len(texts) < maxUnsupported {
-				texts = append(texts, text)
-			}
-		}
-	}
-	return texts
-}
-
-// maxUnsupported bounds how many kinds of devices a refusal names.
-const maxUnsupported = 3
-
 // FlavorsOf returns the flavors of a pool, made once.
 func (t *Problem) FlavorsOf(p *Pool) []*Flavor {
 	if p.flavors == nil {

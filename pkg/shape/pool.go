@@ -93,10 +93,10 @@ func (r *poolRequest) judgeClasses(c *fleet.Cluster) []fleet.Refusal {
 		case refused[i] != "":
 		case r.runs[i] == 0:
 			refused[i] = refusedEngine
-		case !r.suits(cl):
-			refused[i] = refusedFormat
 		case !r.runs[i].Has(r.Weights):
 			refused[i] = refusedKernels
+		case !r.suits(cl):
+			refused[i] = refusedFormat
 		}
 	}
 	return refused
@@ -140,16 +140,15 @@ func (r *poolRequest) judgeNodes(c *fleet.Cluster) NodeRefusals {
 	return refused
 }
 
-// suits says whether the class can hold weights in the format. A class whose formats are not known is taken to compute 16
-// bits, and nothing narrower natively.
+// suits says whether the class can hold weights and a cache in the formats. A class whose formats are not known is taken to compute
+// 16 bits, and nothing narrower natively.
 func (s Format) suits(c *fleet.Class) bool {
-	switch {
-	case s.Native:
-		return c.Computes(s.Weights)
-	case s.Weights == v1alpha1.BF16:
-		return !c.Known() || c.Computes(v1alpha1.BF16)
+	if s.Weights == v1alpha1.BF16 || s.Cache == v1alpha1.BF16 {
+		if c.Known() && !c.Computes(v1alpha1.BF16) {
+			return false
+		}
 	}
-	return true
+	return !s.Native || c.Computes(s.Weights)
 }
 
 // refused counts, by reason, the free devices that the request leaves out and the devices that no plan may use.

@@ -148,7 +148,8 @@ func New(cluster *fleet.Cluster, request Request) (*Problem, error) {
 		return nil, err
 	}
 	t.share()
-	if t.Ladder, err = ladderFor(spec, t.Model); err != nil {
+	lacking := slices.ContainsFunc(t.Classes, func(c *Class) bool { return c.Known() && !c.Computes(v1alpha1.BF16) })
+	if t.Ladder, err = ladderFor(spec, t.Model, lacking); err != nil {
 		return nil, err
 	}
 	t.readPrevious(request.Previous)

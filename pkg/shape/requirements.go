@@ -115,9 +115,6 @@ func (r *requirements) refuseClass(c *fleet.Class) fleet.Refusal {
 	return ""
 }
 
-// unrun says whether a refusal is the engine's, which does not run on the device or has no kernels there.
-func unrun(why fleet.Refusal) bool { return why == refusedEngine || why == refusedKernels }
-
 // Why a device does not match a request.
 const (
 	refusedSelector  fleet.Refusal = "on nodes outside of devices.nodeLabelSelector"

@@ -12,6 +12,8 @@ import (
 const (
 	// KindDegrees: other degrees of parallelism than those that are asked for. The result is the same.
 	KindDegrees = "Degrees"
+	// KindEngine: another engine, where the one that is asked for does not run on the devices.
+	KindEngine = "Engine"
 	// KindTopology: a copy may be further apart than required. It may be slower.
 	KindTopology = "Topology"
 	// KindCheckpointing: activations are computed again. A step takes about a third longer.
@@ -51,7 +53,7 @@ func Find(t *shape.Problem) []Remedy {
 	families := search.Families(t)
 	var found []Remedy
 	for _, find := range []func(*shape.Problem, []search.Family) []Remedy{
-		otherDegrees, widerTopology, checkpointing, smallerBatch, narrowerCache, narrowerWeights, laterLimits,
+		otherDegrees, otherEngine, widerTopology, checkpointing, smallerBatch, narrowerCache, narrowerWeights, laterLimits,
 		fewerSequences, shorterContext, fewerRanks, otherCopies, moves, moreDevices,
 	} {
 		if t.Stopped() {

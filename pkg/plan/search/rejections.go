@@ -116,7 +116,7 @@ func (r *Rejections) List() []v1alpha1.RejectedPlan {
 	}
 	plans := r.nearest(maxLate)
 	for _, e := range r.entries[:min(len(r.entries), MaxRejected-len(plans))] {
-		if p, ok := e.explain(); ok {
+		if p, ok := e.explain(); ok && !slices.Contains(plans, p) { // caches in BF16 and in FP16 are as large
 			plans = append(plans, p)
 		}
 	}
