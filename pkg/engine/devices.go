@@ -24,3 +24,9 @@ func servesOnly(d *Device) *Support {
 	}
 	return nil
 }
+
+// Joins says whether partitions of a kind can be ranks of one group. MIG devices cannot: there is no communication between GPUs by PCIe,
+// NVLink or CUDA's IPC while they are partitioned, and a process sees one MIG device. Other partitions (CPX, tiles, cores) are devices to
+// the library that joins them. Sources: https://docs.nvidia.com/datacenter/tesla/mig-user-guide/deployment-considerations.html,
+// https://docs.rapids.ai/deployment/stable/guides/mig.
+func Joins(partition string) bool { return partition != "MIG" }

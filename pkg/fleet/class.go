@@ -17,6 +17,8 @@ var Formats = [...]v1alpha1.Precision{
 type Class struct {
 	Vendor, Product, Architecture string
 	Family                        v1alpha1.DeviceFamily
+	// Partition is how the devices were partitioned, as in inventories (MIG, CPX, core); empty for whole devices.
+	Partition string
 	// TotalBytes is the memory of a device; 0 where it is not known.
 	TotalBytes int64
 	// BandwidthMBps is that memory's peak bandwidth in MB/s; 0 where it is not known.
@@ -29,6 +31,9 @@ func classOf(d *v1alpha1.Device) Class {
 	c := Class{Vendor: d.Vendor, Product: d.Product, Architecture: d.Architecture, Family: d.Family}
 	if d.Memory != nil {
 		c.TotalBytes = mebibytes(d.Memory.TotalMiB)
+	}
+	if d.Partition != nil {
+		c.Partition = d.Partition.Kind
 	}
 	if d.Performance == nil {
 		return c

@@ -18,8 +18,17 @@ func (d Device) visible() int64 {
 	return max(0, d.TotalBytes-d.driver())
 }
 
+// lent is what Apple's GPUs may use of the memory that they share with the processor, in percent: what Metal recommends as a working set
+// (MTLDevice.recommendedMaxWorkingSetSize), about three quarters of it.
+const lent = 75
+
 func (d Device) driver() int64 {
-	if d.VisibleBytes > 0 || d.Vendor != "nvidia" {
+	switch {
+	case d.VisibleBytes > 0:
+		return 0
+	case d.Vendor == "apple":
+		return d.TotalBytes - d.TotalBytes/100*lent
+	case d.Vendor != "nvidia":
 		return 0
 	}
 	return max(driverLeast, d.TotalBytes/driverShare)

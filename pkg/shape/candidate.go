@@ -26,6 +26,8 @@ type Flavor struct {
 	Wires   *fleet.Wires
 	Limit   int // largest tensor group
 	Devices int
+	// Apart says that no two devices can be ranks of one group.
+	Apart bool
 	// Offer is the bytes that each device of an imagined flavor has for the layers.
 	Offer int64
 	// host is what hostOf found; 0 before.
@@ -38,10 +40,10 @@ type Flavor struct {
 func (t *Problem) Imagined(class int32, w *fleet.Wires, size, devices int) *Flavor {
 	limit := size
 	if t.Asked.Tensor == 0 {
-		limit = tensorLimit(t.Cluster.Class(class).Family, w.Link, int32(size))
+		limit = tensorLimit(t.Cluster.Class(class), w.Link, int32(size))
 	}
 	offer := t.Offer(class, t.Cluster.Class(class).TotalBytes)
-	return &Flavor{Class: class, Wires: w, Limit: limit, Devices: devices, Offer: offer, groups: map[[2]int][]int64{}}
+	return &Flavor{Class: class, Wires: w, Limit: limit, Devices: devices, Apart: t.Classes[class].Apart(), Offer: offer, groups: map[[2]int][]int64{}}
 }
 
 // flavorsOf divides a pool into flavors, those of the largest devices first.
@@ -52,7 +54,7 @@ func flavorsOf(c *fleet.Cluster, p *Pool) []*Flavor {
 		at := slices.IndexFunc(flavors, func(l *Flavor) bool { return l.Class == part.Class && *l.Wires == *part.Wires })
 		if at < 0 {
 			at = len(flavors)
-			flavors = append(flavors, &Flavor{Pool: &Pool{Vendor: p.Vendor, Parts: p.Parts}, Class: part.Class, Wires: part.Wires, groups: map[[2]int][]int64{}})
+			flavors = append(flavors, &Flavor{Pool: &Pool{Vendor: p.Vendor, Parts: p.Parts}, Class: part.Class, Wires: part.Wires, Apart: !engine.Joins(c.Class(part.Class).Partition), groups: map[[2]int][]int64{}})
 		}
 		l := flavors[at]
 		l.Pool.Kinds = append(l.Pool.Kinds, kind)
@@ -74,7 +76,7 @@ func CompareFlavors(x, y *fleet.Class, a, b *Flavor) int {
 	return cmp.Or(
 		cmp.Compare(x.TotalBytes, y.TotalBytes), cmp.Compare(x.Product, y.Product), cmp.Compare(b.Wires.Rate, a.Wires.Rate),
 		-CompareBools(a.Wires.Link, b.Wires.Link), cmp.Compare(b.Wires.Network, a.Wires.Network),
-		cmp.Compare(x.Vendor, y.Vendor), cmp.Compare(x.Architecture, y.Architecture), cmp.Compare(x.BandwidthMBps, y.BandwidthMBps), slices.Compare(x.Peak[:], y.Peak[:]),
+		cmp.Compare(x.Vendor, y.Vendor), cmp.Compare(x.Architecture, y.Architecture), cmp.Compare(x.Partition, y.Partition), cmp.Compare(x.BandwidthMBps, y.BandwidthMBps), slices.Compare(x.Peak[:], y.Peak[:]),
 		bytes.Compare(a.Wires.AppendTo(nil), b.Wires.AppendTo(nil)),
 	)
 }
@@ -175,6 +177,9 @@ func (a *Tier) Shapes(l *Flavor, d Degrees, held map[Shape]bool) iter.Seq[Candid
 		}
 		last = t.mostStages(&d, l, last)
 		if t.Workload.Inference != nil && t.Asked.Data == 0 && d.Data > d.Inside { // several islands hold the experts of a stage
+			last = min(last, 1)
+		}
+		if l.Apart {
 			last = min(last, 1)
 		}
 		if a.below > 0 {
@@ -283,6 +288,7 @@ const maxStages = 1024
 func (a *Tier) Mixed(pools []*Pool) []*Candidate {
 	var found []*Candidate
 	for _, p := range pools {
+		p = a.Problem.joining(p)
 		flavors := a.Problem.FlavorsOf(p)
 		if len(flavors) < 2 {
 			continue

@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -28,6 +29,29 @@ type Class struct {
 	Facts     facts
 	device    engine.Device
 	runs      map[*engine.Engine]formats
+	// share is the part of a whole device that one of the class is: 1 for whole ones, and where it is not known.
+	share float64
+}
+
+// Apart says whether devices of the class cannot be ranks of one group.
+func (c *Class) Apart() bool { return !engine.Joins(c.Partition) }
+
+// Addable says whether a host may get more devices of the class: cards and modules, as the catalogue has the form of each, but neither
+// what is soldered to a board, which has none, nor a part of a device. Where the catalogue does not have the product it is taken for a card.
+func (c *Class) Addable() bool { return c.Partition == "" && (c.Catalogue == nil || len(c.Catalogue.Forms) > 0) }
+
+// shareOf returns the part of a product that a partition is: the larger of its parts of the memory and of the peak rate in 16 bits.
+func shareOf(part *fleet.Class, whole *accelerator.Product) float64 {
+	if part.Partition == "" || whole.UsableMiB() == 0 {
+		return 1
+	}
+	share := float64(part.TotalBytes>>20) / float64(whole.UsableMiB())
+	for _, peak := range whole.Performance.Peak {
+		if at := slices.Index(fleet.Formats[:], peak.Precision); peak.Precision == v1alpha1.FP16 && peak.GFLOPS > 0 {
+			share = max(share, float64(part.Peak[at])/float64(peak.GFLOPS))
+		}
+	}
+	return min(share, 1)
 }
 
 // formats are the formats of weights that an engine runs on a class, by use.
@@ -62,10 +86,11 @@ func classesOf(c *fleet.Cluster) []*Class {
 // newClass looks a class up in the catalogue by the name that the driver reports. Rates in the inventory win over those
 // of the catalogue, since the device may be a partition.
 func newClass(key *fleet.Class) *Class {
-	c := &Class{Class: key}
+	c := &Class{Class: key, share: 1}
 	product := accelerator.Product{Vendor: c.Vendor, Name: c.Product, Family: c.Family}
 	if found, ok := accelerator.Lookup(accelerator.Key{Product: c.Product, MemoryMiB: c.TotalBytes >> 20}); ok && found.Vendor == c.Vendor {
 		c.Catalogue, product = &found, found
+		c.share = shareOf(key, &found)
 	}
 	if product.Architecture == "" {
 		product.Architecture = c.Architecture

@@ -27,6 +27,9 @@ func (t *Problem) Choices(s Setting, l *Flavor) []Degrees {
 	found := make([]Degrees, 0, 8)
 	side := t.Model.BlockSide(s.Weights)
 	for _, tensor := range t.TensorDegrees(l.Limit) {
+		if l.Apart && (tensor > 1 || t.Asked.Data > 1 || t.Asked.Context > 1) {
+			break
+		}
 		if t.cutsBlocks(s.Format, tensor) {
 			continue
 		}
@@ -34,7 +37,7 @@ func (t *Problem) Choices(s Setting, l *Flavor) []Degrees {
 			if data > 1 && t.Engine.RefusesData(t.ranks(side, tensor, data, 1)) != nil {
 				continue
 			}
-			for _, context := range t.contexts(tensor, s.Divided) {
+			for _, context := range t.contexts(l, tensor, s.Divided) {
 				decodes := t.decodes(s.Cache, l, tensor, context)
 				for _, expert := range t.experts(side, tensor, data, context) {
 					for _, decode := range decodes {
@@ -99,6 +102,9 @@ func (t *Problem) datas(tensor int, l *Flavor) []int {
 	if t.Asked.Data > 0 {
 		return []int{t.Asked.Data}
 	}
+	if l.Apart {
+		return alone
+	}
 	if w := t.Workload.Training; w != nil {
 		if !shards(w.Sharding) {
 			return alone
@@ -141,11 +147,11 @@ const maxContext = 64
 
 // contexts returns the context degrees. They are chosen in training alone, where context ranks share the activations; in
 // inference each rank keeps the whole cache.
-func (t *Problem) contexts(tensor int, divided bool) []int {
+func (t *Problem) contexts(l *Flavor, tensor int, divided bool) []int {
 	if t.Asked.Context > 0 {
 		return []int{t.Asked.Context}
 	}
-	if !divided || t.Workload.Training == nil {
+	if l.Apart || !divided || t.Workload.Training == nil {
 		return alone
 	}
 	var degrees []int
@@ -163,6 +169,24 @@ func (t *Problem) decodes(cache v1alpha1.Precision, l *Flavor, tensor, context i
 		return alone
 	}
 	return t.Engine.DecodeContexts(&t.Model.Architecture, t.vendorOf(l), cache, tensor)
+}
+
+// joining returns a pool without the devices that cannot be ranks of one group.
+func (t *Problem) joining(p *Pool) *Pool {
+	apart := func(kind []int32) bool { return t.Classes[p.Parts[kind[0]].Class].Apart() }
+	if !slices.ContainsFunc(p.Kinds, apart) {
+		return p
+	}
+	rest := &Pool{Vendor: p.Vendor, Parts: p.Parts, Kinds: slices.DeleteFunc(slices.Clone(p.Kinds), apart), Zones: make([]zone, len(p.Zones))}
+	for i := range p.Zones {
+		for _, at := range p.Zones[i].Parts {
+			if part := &p.Parts[at]; !t.Classes[part.Class].Apart() {
+				rest.Zones[i].Parts = append(rest.Zones[i].Parts, at)
+				rest.Zones[i].Devices += len(part.Caps)
+			}
+		}
+	}
+	return rest
 }
 
 // vendorOf returns the vendor of the devices of a flavor, also where they are of several classes.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
@@ -96,7 +97,7 @@ func (g *gather) capacities(class int32, runs []fleet.Run) (ties bool) {
 func (g *gather) mergedOf(class, size int32, w *fleet.Wires, spans bool) *merged {
 	limit := int(size)
 	if !g.request.any {
-		limit = tensorLimit(g.cluster.Class(class).Family, w.Link, size)
+		limit = tensorLimit(g.cluster.Class(class), w.Link, size)
 	}
 	if g.key == nil {
 		g.key = make([]byte, 0, 128)
@@ -129,11 +130,13 @@ func (g *gather) mergedOf(class, size int32, w *fleet.Wires, spans bool) *merged
 // tensorLimit is the largest tensor degree that is chosen on an island of so many devices; asked for, any degree up to its
 // size is possible. A host's PCIe is the domain of last resort, where the model of costs decides between tensor groups and
 // stages. TPUs and NPUs have no way to reduce over PCIe.
-func tensorLimit(family v1alpha1.DeviceFamily, link bool, size int32) int {
+func tensorLimit(c *fleet.Class, link bool, size int32) int {
 	switch {
+	case !engine.Joins(c.Partition):
+		return 1
 	case link:
 		return int(size)
-	case family == v1alpha1.FamilyTPU || family == v1alpha1.FamilyNPU:
+	case c.Family == v1alpha1.FamilyTPU || c.Family == v1alpha1.FamilyNPU:
 		return 1
 	default:
 		return int(size)

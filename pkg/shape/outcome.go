@@ -147,11 +147,12 @@ func (t *Problem) weigh(c *Candidate) {
 	}
 }
 
-// Price returns what a device of a class costs an hour, looked up once.
+// Price returns what a device of a class costs an hour, a partition its share of the whole; looked up once.
 func (t *Problem) Price(class int32) (price.Price, bool) {
 	p, known := t.hourly[class]
 	if !known {
 		found, _ := t.Prices(t.Cluster.Class(class).Product)
+		found.MicroUSDPerHour = Rounded(float64(found.MicroUSDPerHour) * t.Classes[class].share)
 		p = &found
 		t.hourly[class] = p
 	}

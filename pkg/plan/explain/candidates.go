@@ -174,7 +174,7 @@ func (r *review) considered(c *shape.Candidate) Considered {
 
 // price is what a million tokens of a candidate cost, whatever the objective.
 func (r *review) price(c *shape.Candidate) int64 {
-	hour, ok := r.Problem.Prices(r.Problem.Cluster.Class(c.Flavor.Class).Product)
+	hour, ok := r.Problem.Price(c.Flavor.Class)
 	if !ok || c.Times.OutputTokensPerSecond <= 0 {
 		return 0
 	}

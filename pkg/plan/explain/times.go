@@ -65,7 +65,7 @@ func (e *explainer) times(p *search.Portion) (*Times, error) {
 	}
 	broken, estimate := cost.Break(made.Query, &made.Constants), estimator.Serve(made.Query)
 	made.Serving, made.Estimate, made.Basis = &broken, &estimate, estimate.Basis
-	if hour, ok := t.Prices(class.Product); ok {
+	if hour, ok := t.Price(c.Flavor.Class); ok {
 		made.MicroUSDPerHour = hour.MicroUSDPerHour
 		made.PriceBasis = fmt.Sprintf("%s, %s", hour.Instance, hour.Date)
 	}

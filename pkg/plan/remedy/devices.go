@@ -63,7 +63,7 @@ type extension struct {
 // extended returns the remedy of an extension.
 func extended(t *shape.Problem, e *extension) Remedy {
 	name := t.Cluster.Nodes()[e.Template.Node].Name
-	text := fmt.Sprintf("%d more free %s", e.Devices, t.Cluster.Class(t.Cluster.Island(e.Template).Class).Name())
+	text := fmt.Sprintf("%d more free %s", e.Devices, nameOf(t.Cluster.Class(t.Cluster.Island(e.Template).Class), e.Devices))
 	if slices.ContainsFunc(t.Ladder, func(s shape.Format) bool { return s.Weights != e.format }) {
 		text += fmt.Sprintf(" in %s", e.format)
 	}
@@ -74,6 +74,18 @@ func extended(t *shape.Problem, e *extension) Remedy {
 		text += fmt.Sprintf(" on %s like %s", words.Counted((e.Devices+size-1)/size, "new node"), name)
 	}
 	return Remedy{Kind: KindDevices, Change: text, Cluster: e.cluster, More: e}
+}
+
+// nameOf names devices of a class, and of partitions what they are parts of, and their size.
+func nameOf(c *fleet.Class, devices int) string {
+	if c.Partition == "" {
+		return c.Name()
+	}
+	slices := "slice"
+	if devices != 1 {
+		slices += "s"
+	}
+	return fmt.Sprintf("%s %s of %s of %s", c.Partition, slices, words.HumanBytes(c.TotalBytes), c.Name())
 }
 
 // templates returns the islands that further devices are modelled on: for each class that matches, an island with the
@@ -148,7 +160,7 @@ func fewestMore(t *shape.Problem, m fleet.IslandRef, limit int) *extension {
 func sameNode(t *shape.Problem, m fleet.IslandRef, limit int) *extension {
 	is := t.Cluster.Island(m)
 	room := min(limit, hostSlots-int(is.Size))
-	if is.Wires.Link || room < 1 || t.Cluster.Nodes()[m.Node].Closed {
+	if is.Wires.Link || room < 1 || !t.Classes[is.Class].Addable() || t.Cluster.Nodes()[m.Node].Closed {
 		return nil
 	}
 	on := func(n int) *fleet.Cluster { return Extend(t, m, n, true) }
