@@ -11,6 +11,7 @@ import (
 // Use is what a model is run for.
 type Use uint8
 
+// The uses of a model.
 const (
 	Serving Use = iota
 	Training

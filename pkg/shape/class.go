@@ -38,7 +38,9 @@ func (c *Class) Apart() bool { return !engine.Joins(c.Partition) }
 
 // Addable says whether a host may get more devices of the class: cards and modules, as the catalogue has the form of each, but neither
 // what is soldered to a board, which has none, nor a part of a device. Where the catalogue does not have the product it is taken for a card.
-func (c *Class) Addable() bool { return c.Partition == "" && (c.Catalogue == nil || len(c.Catalogue.Forms) > 0) }
+func (c *Class) Addable() bool {
+	return c.Partition == "" && (c.Catalogue == nil || len(c.Catalogue.Forms) > 0)
+}
 
 // shareOf returns the part of a product that a partition is: the larger of its parts of the memory and of the peak rate in 16 bits.
 func shareOf(part *fleet.Class, whole *accelerator.Product) float64 {

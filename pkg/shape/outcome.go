@@ -145,6 +145,9 @@ func (t *Problem) weigh(c *Candidate) {
 	default:
 		c.Value = perToken
 	}
+	if math.IsNaN(c.Value) { // the device has no rate in a format that is computed in
+		c.Value = math.Inf(1)
+	}
 }
 
 // Price returns what a device of a class costs an hour, a partition its share of the whole; looked up once.

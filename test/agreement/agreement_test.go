@@ -172,6 +172,29 @@ func sameNumbers(t *testing.T, q *question, got *estimate.Answer, plan *v1alpha1
 	}
 }
 
+// TestFormatsOnEveryDevice asks in which formats each serving engine runs on each product.
+func TestFormatsOnEveryDevice(t *testing.T) {
+	m, yes, no := lookup(t, "Llama-3.1-8B"), 0, 0
+	for _, p := range accelerator.Products() {
+		if of := (question{product: &p}); p.MemoryMiB == 0 || !of.computes(v1alpha1.FP16) { // no estimate can be made
+			continue
+		}
+		cluster := fleet.NewCluster([]fleet.Node{node(&p)})
+		for _, name := range []string{"vLLM", "SGLang", "TensorRT-LLM"} {
+			for _, weights := range estimate.Precisions {
+				if agreed(t, &question{row(t, name), m, weights, &p, 1, 1, 1, 1, nil}, cluster) {
+					yes++
+				} else {
+					no++
+				}
+			}
+		}
+	}
+	if yes < 500 || no < 500 {
+		t.Errorf("%d formats run and %d do not: both must be many", yes, no)
+	}
+}
+
 // TestPublishedWeights asks about weights as checkpoints store them, in blocks among them.
 func TestPublishedWeights(t *testing.T) {
 	h200 := product(t, "NVIDIA H200")

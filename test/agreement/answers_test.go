@@ -3,6 +3,7 @@ package agreement
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
@@ -60,6 +61,11 @@ func (q *question) estimate() (*estimate.Answer, error) {
 		return nil, fmt.Errorf("memory decides: %s", got.Reason)
 	}
 	return got, nil
+}
+
+// computes says whether the product has a rate in a format.
+func (q *question) computes(p v1alpha1.Precision) bool {
+	return slices.ContainsFunc(q.product.Performance.Peak, func(r v1alpha1.PeakRate) bool { return r.Precision == p && r.GFLOPS > 0 })
 }
 
 // deployment is the question on devices with room for everything, without data ranks.

@@ -81,11 +81,11 @@ func nameOf(c *fleet.Class, devices int) string {
 	if c.Partition == "" {
 		return c.Name()
 	}
-	slices := "slice"
+	parts := "slice"
 	if devices != 1 {
-		slices += "s"
+		parts += "s"
 	}
-	return fmt.Sprintf("%s %s of %s of %s", c.Partition, slices, words.HumanBytes(c.TotalBytes), c.Name())
+	return fmt.Sprintf("%s %s of %s of %s", c.Partition, parts, words.HumanBytes(c.TotalBytes), c.Name())
 }
 
 // templates returns the islands that further devices are modelled on: for each class that matches, an island with the
