@@ -10,10 +10,10 @@ import (
 	"github.com/rankwright/rankwright/test/plantest"
 )
 
-// sliced is host a, whose devices are partitions of a kind.
-func sliced(kind string, devices int, mib int64) fleet.Node {
+// sliced is host a, whose devices are partitions of a kind with 40 GiB each.
+func sliced(kind string, devices int) fleet.Node {
 	part := plantest.H100
-	part.MiB = mib
+	part.MiB = 40960
 	n := plantest.Host("a", false, plantest.Many(devices, part)...)
 	for i := range n.Inventory.Status.Devices {
 		d := &n.Inventory.Status.Devices[i]
@@ -24,7 +24,7 @@ func sliced(kind string, devices int, mib int64) fleet.Node {
 
 // TestMIGSlicesAreNeverRanksOfOneGroup: a copy is on one slice, whatever is asked for; partitions that can be joined are.
 func TestMIGSlicesAreNeverRanksOfOneGroup(t *testing.T) {
-	mig, cpx := fleet.NewCluster([]fleet.Node{sliced("MIG", 4, 40960)}), fleet.NewCluster([]fleet.Node{sliced("CPX", 4, 40960)})
+	mig, cpx := fleet.NewCluster([]fleet.Node{sliced("MIG", 4)}), fleet.NewCluster([]fleet.Node{sliced("CPX", 4)})
 	small := ask(plantest.Llama(t, 8), 1024, 1, plantest.Replicas(3))
 	if spec := mustPlan(t, mig, small); spec.Strategy.Tensor*spec.Strategy.Pipeline*spec.Strategy.Data != 1 || spec.Totals.Devices != 3 {
 		t.Errorf("planned %s on %d devices", spec.Strategy.Summary, spec.Totals.Devices)
@@ -48,7 +48,7 @@ func TestMIGSlicesAreNeverRanksOfOneGroup(t *testing.T) {
 		}
 	}
 	// Beside a whole device, a slice is no stage of its pipeline.
-	both := fleet.NewCluster([]fleet.Node{sliced("MIG", 4, 40960), plantest.Host("b", false, plantest.L40s, plantest.L40s)})
+	both := fleet.NewCluster([]fleet.Node{sliced("MIG", 4), plantest.Host("b", false, plantest.L40s, plantest.L40s)})
 	for _, row := range mustPlan(t, both, large).Nodes {
 		if row.Node != "b" {
 			t.Errorf("70B: a rank is on node %s", row.Node)
@@ -63,7 +63,7 @@ func TestRemediesSpeakOfSlices(t *testing.T) {
 		node fleet.Node
 		want string
 	}{
-		"slices":   {sliced("MIG", 2, 40960), "1 more free MIG slice of 40.0 GiB of NVIDIA H100 80GB HBM3 on 1 new node like a"},
+		"slices":   {sliced("MIG", 2), "1 more free MIG slice of 40.0 GiB of NVIDIA H100 80GB HBM3 on 1 new node like a"},
 		"soldered": {plantest.Host("a", false, mac), "2 more free Apple M3 Max (40-core) on 2 new nodes like a"},
 		"cards":    {plantest.Host("a", false, plantest.L40s, plantest.L40s), "1 more free NVIDIA L40S on node a"},
 	} {
