@@ -151,13 +151,13 @@ fit: ## Fit the constants of the cost model to ../shared/truth (or RANKWRIGHT_SH
 
 # What the tests hold to the tables of ../shared/truth, or of the folder truth of RANKWRIGHT_SHARED. Package by package, so that
 # tests do not slow each other down and the table has an order.
-TRUTH_TESTS := TestPublished|TestVLLMMeasuredMemory|TestHelixBlocks|TestWhat
+TRUTH_TESTS := TestRecipes|TestPublished|TestVLLMMeasuredMemory|TestHelixBlocks|TestWhat
 TRUTH_TESTS := $(TRUTH_TESTS)|TestErrors|TestChoice|TestRanges|TestLeftOut|TestPlanner|TestTables|TestOptimumOfPublishedFleets|TestSplitEquals
 
 .PHONY: truth
 truth: ## Print every figure that the tests hold to published measurements, with its bar
 	@$(GO) build -o bin/figures ./test/figure/command
-	@$(GO) test -count=1 -p 1 -v -run '^($(TRUTH_TESTS))' ./pkg/model ./pkg/memory ./tools/fit/calibration ./pkg/plan ./pkg/plan/pipeline/... 2>&1 | bin/figures
+	@$(GO) test -count=1 -p 1 -v -run '^($(TRUTH_TESTS))' ./pkg/model ./pkg/memory ./tools/fit/calibration ./pkg/plan ./pkg/plan/pipeline/... ./test/agreement 2>&1 | bin/figures
 
 # The program that reads licences, with where they are.
 licences = $(GO) run ./tools/licences/command -modcache "$$($(GO) env GOMODCACHE)" -goroot "$$($(GO) env GOROOT)"

@@ -77,6 +77,11 @@ func refuse(asked, t *shape.Problem, rejected []v1alpha1.RejectedPlan) *Unplacea
 	if e.Reason != shape.ReasonNoDevices {
 		e.problem = asked
 	}
+	if e.Reason == shape.ReasonUnsupported {
+		e.Rejected = nil // forms that no device there would run
+		e.Message = noEngine(t, &seen)
+		return e
+	}
 	e.Message = message(asked, t, e, &seen, one, f, last.Weights)
 	return e
 }
@@ -147,11 +152,6 @@ func message(asked, t *shape.Problem, e *Unplaceable, seen *shape.Census, one sh
 	switch e.Reason {
 	case shape.ReasonNoDevices:
 		b.WriteString(". No node has an accelerator.")
-	case shape.ReasonUnsupported:
-		b.WriteString(".")
-		for _, why := range t.Unsupported() {
-			fmt.Fprintf(&b, " %s.", why)
-		}
 	case shape.ReasonNoMatch:
 		b.WriteString(". No device matches.")
 	case shape.ReasonNoneFree:
@@ -166,17 +166,24 @@ func message(asked, t *shape.Problem, e *Unplaceable, seen *shape.Census, one sh
 		fmt.Fprintf(&b, ". Free and matching: %s with %s together and at most %s each.", words.Counted(seen.Matched, "device"),
 			words.HumanMiB(e.Shortfall.FreeMiB), words.HumanMiB(e.Shortfall.LargestDeviceMiB))
 	}
-	if others := refusals(seen.Refused); others != "" {
-		fmt.Fprintf(&b, " Not counted: %s.", others)
-	}
+	b.WriteString(notCounted(seen.Refused))
 	if text := t.Require.Crowded(); text != "" {
 		fmt.Fprintf(&b, " %s", text)
 	}
 	return b.String()
 }
 
-// refusals lists why devices were left out, the commonest reason first.
-func refusals(refused map[fleet.Refusal]int) string {
+// noEngine says on which devices the engine does not run the model, and what runs it there.
+func noEngine(t *shape.Problem, seen *shape.Census) string {
+	text := t.Model.Name + " does not run on the devices that there are."
+	for _, why := range t.Unsupported() {
+		text += " " + why + "."
+	}
+	return text + notCounted(seen.Refused)
+}
+
+// notCounted lists why devices were left out, the commonest reason first; nothing where none were.
+func notCounted(refused map[fleet.Refusal]int) string {
 	reasons := slices.SortedFunc(maps.Keys(refused), func(a, b fleet.Refusal) int {
 		return cmp.Or(cmp.Compare(refused[b], refused[a]), cmp.Compare(a, b))
 	})
@@ -186,7 +193,10 @@ func refusals(refused map[fleet.Refusal]int) string {
 			parts = append(parts, fmt.Sprintf("%d %s", refused[why], why))
 		}
 	}
-	return strings.Join(parts, ", ")
+	if len(parts) == 0 {
+		return ""
+	}
+	return " Not counted: " + strings.Join(parts, ", ") + "."
 }
 
 func roundUpMiB(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }

@@ -34,7 +34,8 @@ func TestEngineWhereItRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var no *Unplaceable
 			_, err := Plan(fleet.NewCluster([]fleet.Node{c.node}), ask(plantest.Llama(t, 8), 4096, 4, c.change))
-			if !errors.As(err, &no) || no.Reason != shape.ReasonUnsupported || !strings.Contains(no.Message, c.says) {
+			if !errors.As(err, &no) || no.Reason != shape.ReasonUnsupported || len(no.Rejected) > 0 || !strings.Contains(no.Message, " does not run on the devices") ||
+				!strings.Contains(no.Message, c.says) {
 				t.Fatalf("got %v, want Unsupported with %q", err, c.says)
 			}
 			if err := no.Advised(t.Context()); !errors.As(err, &no) {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rankwright/rankwright/internal/facts"
@@ -63,6 +64,36 @@ func TestErrors(t *testing.T) {
 		figure.Percent(bar.kind.Table, what+"held out", got, bar.median, len(test)).Hold(t)
 		if len(test) < bar.fewest {
 			t.Errorf("%s %s: %d held out, want at least %d", bar.kind.Table, bar.kind.Quantity, len(test), bar.fewest)
+		}
+	}
+}
+
+// TestErrorsOfHardShapes holds the median errors, on the half that the constants were not fitted to, where times depend on more than the rates
+// of a device: pipelines, and large mixtures of experts.
+func TestErrorsOfHardShapes(t *testing.T) {
+	all, c := measurements(t)
+	of := func(name string) func(*truth.Observation) bool {
+		return func(o *truth.Observation) bool { return strings.Contains(o.Model, name) }
+	}
+	for _, bar := range []struct {
+		what   string
+		is     func(*truth.Observation) bool
+		kind   calibration.Kind
+		fewest int
+		median float64
+	}{
+		{"pipelines", func(o *truth.Observation) bool { return o.Query.Strategy.Pipeline > 1 }, calibration.Kind{Table: "trtllm", Quantity: truth.Throughput}, 20, 0.15},
+		{"Mixtral", of("Mixtral"), calibration.Kind{Table: "trtllm", Quantity: truth.Throughput}, 30, 0.25},
+		{"Maverick", of("Maverick"), calibration.Kind{Table: "trtllm", Quantity: truth.Throughput}, 15, 0.25},
+		{"Qwen3-235B", of("Qwen3-235B"), calibration.Kind{Table: "trtllm", Quantity: truth.Throughput}, 10, 0.25},
+		{"Qwen3-235B", of("Qwen3-235B"), calibration.Kind{Table: "inferencex", Quantity: truth.TPOT}, 30, 0.25},
+		{"Qwen3-235B", of("Qwen3-235B"), calibration.Kind{Table: "inferencex", Quantity: truth.TTFT}, 30, 0.25},
+	} {
+		errors := calibration.ErrorsByKind(all, c, func(o *truth.Observation) bool { return o.Training == nil && o.Held() && bar.is(o) })[bar.kind]
+		what := bar.kind.Quantity.String() + " of " + bar.what + ", median error held out"
+		figure.Percent(bar.kind.Table, what, calibration.Quantile(errors, 0.5), bar.median, len(errors)).Hold(t)
+		if len(errors) < bar.fewest {
+			t.Errorf("%s of %s: %d held out, want at least %d", bar.kind.Table, bar.what, len(errors), bar.fewest)
 		}
 	}
 }
