@@ -51,10 +51,10 @@ type ModelPlacementSpec struct {
 	// pipeline, data, expert and context is set.
 	// +optional
 	Parallelism *Parallelism `json:"parallelism,omitempty"`
-	// Engine that will run the model: vLLM (the default), SGLang, TensorRT-LLM, Megatron, DeepSpeed, Torch, JAX or MPI. It decides
-	// which degrees are possible, the order of ranks, and the files for the launcher. A program of your own has a name with
-	// your domain (`example.com/engine`); nothing is assumed of it but ranks in the order of torch.distributed, whose
-	// variables it is started with.
+	// Engine that will run the model: vLLM (the default), SGLang and TensorRT-LLM, which serve and do not train, Megatron, DeepSpeed,
+	// Torch, JAX or MPI. It decides which devices, formats and degrees are possible, the order of ranks, and the files for the
+	// launcher. A program of your own has a name with your domain (`example.com/engine`); nothing is assumed of it but ranks in
+	// the order of torch.distributed, whose variables it is started with.
 	// +optional
 	// +kubebuilder:default=vLLM
 	Engine Engine `json:"engine,omitempty"`

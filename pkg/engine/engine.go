@@ -21,7 +21,8 @@ type Engine struct {
 	Support []Support
 	// Documented is where the devices are listed that the engine runs on; what is not there is refused by it.
 	Documented string
-	// Uses are what people run the engine for; empty where the program decides.
+	// Uses are what the engine is for; empty where the program decides. One that only serves is refused for training, but not the other
+	// way round: frameworks of training generate too.
 	Uses []Use
 	// Parallelism is the rules for degrees.
 	Parallelism Parallelism

@@ -100,7 +100,7 @@ func (f Formats) list() []v1alpha1.Precision {
 // not known of the device is not refused.
 func (e *Engine) Formats(on *Device, use Use) Formats {
 	switch {
-	case use == Training && servesOnly(on) != nil:
+	case use == Training && (servesOnly(on) != nil || !e.madeFor(Training)):
 		return 0
 	case len(e.Support) == 0 || on.Vendor == "":
 		return every

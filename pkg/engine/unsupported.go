@@ -25,6 +25,9 @@ func (u *Unsupported) Why() string {
 	if only := servesOnly(&u.Device); u.Use == Training && only != nil {
 		return fmt.Sprintf("%s serves models and trains none (%s): use devices that train", device, only.Source)
 	}
+	if u.Use == Training && !u.Engine.madeFor(Training) {
+		return fmt.Sprintf("it serves models and trains none: %s", u.instead())
+	}
 	runs := u.Engine.Formats(&u.Device, u.Use)
 	if runs == 0 {
 		return fmt.Sprintf("it does not run on %s (%s): %s", device, u.Engine.Documented, u.instead())

@@ -34,7 +34,7 @@ func (j *Job) runsOn(e *engine.Engine) error {
 // runsThere says why an engine does not run the copy's weights on one of its devices.
 func (j *Job) runsThere(e *engine.Engine, c *Copy) error {
 	use := engine.Serving
-	if c.Limits == nil {
+	if c.Training != nil {
 		use = engine.Training
 	}
 	for i := range c.Pods {

@@ -28,14 +28,12 @@ func TestEstimates(t *testing.T) {
 		nodes []fleet.Node
 		other shape.Request
 	}{
-		"more sequences":  {h, ask(plantest.Llama(t, 8), 2048, 64, plantest.Format("BF16"))},
-		"fewer bytes":     {h, ask(plantest.Llama(t, 8), 2048, 1, plantest.Format("INT4"))},
-		"faster memory":   {[]fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H200)...)}, ask(plantest.Llama(t, 8), 2048, 1, plantest.Format("BF16"))},
-		"two copies":      {h, ask(plantest.Llama(t, 8), 2048, 1, plantest.Format("BF16"), plantest.Replicas(2))},
-		"tensor parallel": {h, ask(plantest.Llama(t, 8), 2048, 1, plantest.Format("BF16"), plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(4))}))},
-		"training has none": {h, ask(plantest.Llama(t, 8), 1, 1, func(s *plantest.Spec) {
-			s.Workload = v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 1024, GlobalBatch: 1}}
-		})},
+		"more sequences":    {h, ask(plantest.Llama(t, 8), 2048, 64, plantest.Format("BF16"))},
+		"fewer bytes":       {h, ask(plantest.Llama(t, 8), 2048, 1, plantest.Format("INT4"))},
+		"faster memory":     {[]fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H200)...)}, ask(plantest.Llama(t, 8), 2048, 1, plantest.Format("BF16"))},
+		"two copies":        {h, ask(plantest.Llama(t, 8), 2048, 1, plantest.Format("BF16"), plantest.Replicas(2))},
+		"tensor parallel":   {h, ask(plantest.Llama(t, 8), 2048, 1, plantest.Format("BF16"), plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(4))}))},
+		"training has none": {h, ask(plantest.Llama(t, 8), 1, 1, plantest.Train(v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 1024, GlobalBatch: 1}))},
 	} {
 		if got := estimatedFor(t, test.nodes, test.other); got.TokensPerSecond.Value <= one.TokensPerSecond.Value {
 			t.Errorf("%s: %d tokens per second, no more than %d", name, got.TokensPerSecond.Value, one.TokensPerSecond.Value)

@@ -64,9 +64,7 @@ func TestSmallestChange(t *testing.T) {
 			two, ask(plantest.Llama(t, 405), 1024, 1, plantest.Format("INT4")), shape.ReasonTooLarge, "more free NVIDIA L40S", nil,
 		},
 		"checkpoints": {
-			four, ask(plantest.Llama(t, 8), 1, 1, func(s *plantest.Spec) {
-				s.Workload = v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 8192, GlobalBatch: 4, MicroBatch: 4}}
-			}), shape.ReasonTooLarge, "activationCheckpointing true instead of false", func(s *plantest.Spec) { s.Workload.Training.ActivationCheckpointing = true },
+			four, ask(plantest.Llama(t, 8), 1, 1, plantest.Train(v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 8192, GlobalBatch: 4, MicroBatch: 4})), shape.ReasonTooLarge, "activationCheckpointing true instead of false", func(s *plantest.Spec) { s.Workload.Training.ActivationCheckpointing = true },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

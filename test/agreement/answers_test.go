@@ -137,7 +137,7 @@ func (q *question) export() error {
 	}
 	spec := &v1alpha1.ShardingPlanSpec{
 		Engine: q.engine.Name, Strategy: strategy, Quantization: q.weights, KVCacheType: v1alpha1.BF16,
-		Model: v1alpha1.PlannedModel{Name: q.model.Name, Architecture: q.model.Architecture},
+		Model: v1alpha1.PlannedModel{Name: q.model.Name, Architecture: q.model.Architecture}, Training: q.training,
 	}
 	if q.training == nil {
 		spec.StepLimits = &v1alpha1.StepLimits{Tokens: 2048, Sequences: 8}

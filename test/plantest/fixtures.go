@@ -137,9 +137,14 @@ var Serving = v1alpha1.Workload{Inference: &v1alpha1.InferenceWorkload{MaxModelL
 // EngineOf asks for an engine.
 func EngineOf(e v1alpha1.Engine) func(*Spec) { return func(s *Spec) { s.Engine = e } }
 
-// Train asks for training instead of inference.
+// Train asks for training instead of inference, by Torch where no engine is asked for.
 func Train(w v1alpha1.TrainingWorkload) func(*Spec) {
-	return func(s *Spec) { s.Workload = v1alpha1.Workload{Training: &w} }
+	return func(s *Spec) {
+		s.Workload = v1alpha1.Workload{Training: &w}
+		if s.Engine == "" || s.Engine == v1alpha1.EngineVLLM {
+			s.Engine = v1alpha1.EngineTorch
+		}
+	}
 }
 
 // Together asks for so many sequences at once over all copies, instead of a number for each.

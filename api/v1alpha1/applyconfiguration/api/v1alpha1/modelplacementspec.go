@@ -23,10 +23,10 @@ type ModelPlacementSpecApplyConfiguration struct {
 	// Degrees of parallelism that the plan must have. The planner chooses the degrees that are absent. At least one of tensor,
 	// pipeline, data, expert and context is set.
 	Parallelism *ParallelismApplyConfiguration `json:"parallelism,omitempty"`
-	// Engine that will run the model: vLLM (the default), SGLang, TensorRT-LLM, Megatron, DeepSpeed, Torch, JAX or MPI. It decides
-	// which degrees are possible, the order of ranks, and the files for the launcher. A program of your own has a name with
-	// your domain (`example.com/engine`); nothing is assumed of it but ranks in the order of torch.distributed, whose
-	// variables it is started with.
+	// Engine that will run the model: vLLM (the default), SGLang and TensorRT-LLM, which serve and do not train, Megatron, DeepSpeed,
+	// Torch, JAX or MPI. It decides which devices, formats and degrees are possible, the order of ranks, and the files for the
+	// launcher. A program of your own has a name with your domain (`example.com/engine`); nothing is assumed of it but ranks in
+	// the order of torch.distributed, whose variables it is started with.
 	Engine *apiv1alpha1.Engine `json:"engine,omitempty"`
 	// Number of independent copies of the model. 0 frees all devices. Absent means the number that the planner chooses where the
 	// workload gives a load for the whole placement (totalSequences), and else one copy. Nothing writes it but the scale
