@@ -1,9 +1,15 @@
 package engine
 
 import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -157,4 +163,48 @@ func TestSupportIsDocumented(t *testing.T) {
 			}
 		}
 	}
+}
+
+var update = flag.Bool("update", false, "write docs/engines.md anew: review the difference before committing it")
+
+// TestTheDocumentedSupport holds the table of docs/engines.md to the rows.
+func TestTheDocumentedSupport(t *testing.T) {
+	const path, begin, end = "../../docs/engines.md", "<!-- begin table -->\n", "<!-- end table -->"
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(content), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no %s... %s", path, begin, end)
+	}
+	want := before + begin + documentedSupport() + end + after
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := gocmp.Diff(want, string(content)); diff != "" && !*update {
+		t.Errorf("%s is not what the table says: run the test with -update (-want +got):\n%s", path, diff)
+	}
+}
+
+func documentedSupport() string {
+	var b strings.Builder
+	b.WriteString("| engine | vendor | devices | weights in | version |\n| --- | --- | --- | --- | --- |\n")
+	for e := range Rows() {
+		for i := range e.Support {
+			s := &e.Support[i]
+			devices, formats := "all", "all that the program does"
+			if len(s.Devices) > 0 {
+				devices = strings.ReplaceAll(strings.Join(s.Devices, ", "), " (", "") // the end of a word in names of products
+			}
+			if set := setOf(s.Precisions); len(s.Precisions) > 0 || e.Uses != nil && !e.madeFor(Training) {
+				formats = strings.Trim(fmt.Sprint(set.list()), "[]")
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | [%s](%s) |\n", e.Name, s.Vendor, devices, formats, cmp.Or(s.Looked, "now"), s.Source)
+		}
+	}
+	return b.String()
 }

@@ -13,7 +13,7 @@ const (
 	torchGaudi      = "https://docs.habana.ai/en/latest/"
 	torchNPU        = "https://www.hiascend.com/document/detail/zh/Pytorch/700/ptmoddevg/trainingmigrguide/PT_LMTMOG_0054.html"
 	torchIPU        = "https://github.com/graphcore/poptorch"
-	torchCerebras   = "https://pypi.org/project/cerebras-pytorch/2.8.0/"
+	torchCerebras   = "https://docs.cerebras.net/"
 	ttXLA           = "https://docs.tenstorrent.com/tt-xla/"
 	jaxPlatforms    = "https://docs.jax.dev/en/latest/installation.html"
 	jaxNeuron       = "https://awsdocs-neuron.readthedocs-hosted.com/en/v2.33.0/setup/jax/index.html"
@@ -48,7 +48,7 @@ var torchSupport = []Support{
 	{Vendor: "apple", Source: torchStart},
 	{Vendor: "tenstorrent", Source: ttXLA, Looked: "1.3.0"},
 	{Vendor: "graphcore", Source: torchIPU, Looked: "3.4"},
-	{Vendor: "cerebras", Source: torchCerebras, Looked: "2.8.0"},
+	{Vendor: "cerebras", Source: torchCerebras},
 }
 
 // jaxSupport leaves kernels to the program.
