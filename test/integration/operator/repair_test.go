@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -290,6 +291,37 @@ func TestTwoOperatorsRepairEachDeviceOnce(t *testing.T) {
 	}
 	if jobs := m.jobs(); len(jobs) != 2 || jobs[0].Labels["node"] == jobs[1].Labels["node"] {
 		t.Errorf("%d jobs, want one of each node", len(jobs))
+	}
+}
+
+// A record is written on what was read before: what another operator writes in between is not lost.
+func TestRepairsRestOnWhatWasRead(t *testing.T) {
+	m := newMender(t, repairJob)
+	m.stop()
+	records := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: operation.Namespace, Name: repair.Name}}
+	meanwhile := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"written":"meanwhile"}}}`))
+	var raced atomic.Bool
+	m.stop = m.RunOperator(operator.Options{Planner: operation.KeepingFit, Now: m.Now, Repairs: m.settings, Wrap: func(c client.WithWatch) client.WithWatch {
+		return interceptor.NewClient(c, interceptor.Funcs{
+			Update: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.UpdateOption) error {
+				if o.GetName() == repair.Name && raced.CompareAndSwap(false, true) {
+					if err := m.Patch(ctx, records.DeepCopy(), meanwhile); err != nil {
+						return err
+					}
+				}
+				return c.Update(ctx, o, options...)
+			},
+		})
+	}})
+	m.addNode("n1", 1)
+	m.damage("n1", v1alpha1.Unhealthy)
+	m.awaitState("n1", v1alpha1.RepairVacated, "")
+	m.later(5*time.Minute, "n1")
+	m.complete(m.awaitJob("n1"))
+	m.awaitState("n1", v1alpha1.RepairChecking, "")
+	m.Must(m.Get(t.Context(), client.ObjectKeyFromObject(records), records))
+	if !raced.Load() || records.Annotations["written"] != "meanwhile" {
+		t.Errorf("annotations %v: what was written meanwhile (%v) is lost", records.Annotations, raced.Load())
 	}
 }
 
