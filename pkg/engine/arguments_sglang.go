@@ -11,8 +11,14 @@ const (
 // activations, which `auto` follows: there is no word for FP16.
 var sglangArguments = Arguments{
 	{For: ForRevision, Name: "--revision", Takes: Text, Since: "0.5.10", Source: sglangArgs},
-	{For: ForQuantization, Name: "--quantization", Takes: Word, Values: []string{"fp8"}, Words: map[v1alpha1.Precision]string{v1alpha1.FP8: "fp8"}, Since: "0.5.10", Source: sglangArgs},
-	{For: ForType, Name: "--dtype", Takes: Word, Values: []string{"float16", "bfloat16", "float32"}, Words: floats, Since: "0.5.10", Source: sglangArgs},
+	{
+		For: ForQuantization, Name: "--quantization", Takes: Word, Values: []string{"fp8"},
+		Words: map[v1alpha1.Precision]string{v1alpha1.FP8: "fp8"}, Since: "0.5.10", Source: sglangArgs,
+	},
+	{
+		For: ForType, Name: "--dtype", Takes: Word, Values: []string{"float16", "bfloat16", "float32"},
+		Words: floats, Since: "0.5.10", Source: sglangArgs,
+	},
 	{
 		For: ForCache, Name: "--kv-cache-dtype", Takes: Word, Values: []string{"auto", "bfloat16", "fp8_e4m3", "fp8_e5m2"},
 		Words: map[v1alpha1.Precision]string{v1alpha1.BF16: "bfloat16", v1alpha1.FP16: "auto", v1alpha1.FP8: "fp8_e4m3"}, Since: "0.5.10", Source: sglangArgs,

@@ -12,7 +12,10 @@ const (
 var tensorRTArguments = Arguments{
 	{For: ForFile, Name: "--extra_llm_api_options", Takes: Text, Since: "0.20.0", Source: tensorRTServe},
 	{For: ForRevision, Name: "revision", Takes: Text, Since: "1.1.0", Source: tensorRTArgs},
-	{For: ForType, Name: "dtype", Takes: Word, Values: []string{"float16", "bfloat16", "float32"}, Words: floats, Since: "1.1.0", Source: tensorRTArgs},
+	{
+		For: ForType, Name: "dtype", Takes: Word, Values: []string{"float16", "bfloat16", "float32"},
+		Words: floats, Since: "1.1.0", Source: tensorRTArgs,
+	},
 	{For: ForLength, Name: "max_seq_len", Least: 1, Since: "0.18.2", Source: tensorRTServe},
 	{For: ForSequences, Name: "max_batch_size", Least: 1, Since: "0.18.2", Source: tensorRTServe},
 	{For: ForTokens, Name: "max_num_tokens", Least: 1, Since: "0.18.2", Source: tensorRTServe},
@@ -27,5 +30,8 @@ var tensorRTArguments = Arguments{
 		For: ForCache, Name: "kv_cache_config.dtype", Takes: Word, Values: []string{"auto", "fp8", "nvfp4"},
 		Words: map[v1alpha1.Precision]string{v1alpha1.BF16: "auto", v1alpha1.FP16: "auto", v1alpha1.FP8: "fp8"}, Since: "1.1.0", Source: tensorRTArgs,
 	},
-	{For: ForUtilization, Name: "kv_cache_config.free_gpu_memory_fraction", Takes: Fraction, Least: 0, Most: 1, Since: "1.1.0", Source: tensorRTArgs},
+	{
+		For: ForUtilization, Name: "kv_cache_config.free_gpu_memory_fraction", Takes: Fraction, Least: 0, Most: 1, Since: "1.1.0",
+		Source: tensorRTArgs,
+	},
 }

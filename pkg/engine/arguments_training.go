@@ -18,8 +18,14 @@ var megatronArguments = Arguments{
 	{For: ForMicroBatch, Name: "--micro-batch-size", Least: 1, Since: "0.13.0", Source: megatronArgs},
 	{For: ForGlobalBatch, Name: "--global-batch-size", Least: 1, Since: "0.13.0", Source: megatronArgs},
 	{For: ForSharding, Name: "--use-distributed-optimizer", Takes: Switch, Since: "0.13.0", Source: megatronArgs},
-	{For: ForRecompute, Name: "--recompute-granularity", Takes: Word, Values: []string{"full", "selective"}, Since: "0.13.0", Source: megatronArgs},
-	{For: ForRecomputeBy, Name: "--recompute-method", Takes: Word, Values: []string{"uniform", "block"}, Since: "0.13.0", Source: megatronArgs},
+	{
+		For: ForRecompute, Name: "--recompute-granularity", Takes: Word, Values: []string{"full", "selective"}, Since: "0.13.0",
+		Source: megatronArgs,
+	},
+	{
+		For: ForRecomputeBy, Name: "--recompute-method", Takes: Word, Values: []string{"uniform", "block"}, Since: "0.13.0",
+		Source: megatronArgs,
+	},
 	{For: ForRecomputeLayers, Name: "--recompute-num-layers", Least: 1, Since: "0.13.0", Source: megatronArgs},
 }
 

@@ -18,8 +18,14 @@ const (
 // activations have it too: one of 16 bits is read wrongly where they have the other (pull request 54338), so both are told.
 var vllmArguments = Arguments{
 	{For: ForRevision, Name: "--revision", Takes: Text, Since: "0.4.2", Source: vllmArgs042},
-	{For: ForQuantization, Name: "--quantization", Takes: Word, Values: []string{"fp8"}, Words: map[v1alpha1.Precision]string{v1alpha1.FP8: "fp8"}, Since: "0.8.1", Source: vllmArgs081},
-	{For: ForType, Name: "--dtype", Takes: Word, Values: []string{"float16", "bfloat16", "float32"}, Words: floats, Since: "0.4.2", Source: vllmArgs042},
+	{
+		For: ForQuantization, Name: "--quantization", Takes: Word, Values: []string{"fp8"},
+		Words: map[v1alpha1.Precision]string{v1alpha1.FP8: "fp8"}, Since: "0.8.1", Source: vllmArgs081,
+	},
+	{
+		For: ForType, Name: "--dtype", Takes: Word, Values: []string{"float16", "bfloat16", "float32"},
+		Words: floats, Since: "0.4.2", Source: vllmArgs042,
+	},
 	{
 		// bfloat16 is documented since 0.15, float16 is new with pull request 37199 of March 2026.
 		For: ForCache, Name: "--kv-cache-dtype", Takes: Word, Values: []string{"float16", "bfloat16", "fp8", "fp8_e4m3"},
@@ -35,8 +41,14 @@ var vllmArguments = Arguments{
 	{For: ForContext, Name: "--prefill-context-parallel-size", Least: 1, Since: "0.13.0", Source: vllmContext},
 	{For: ForDecodeContext, Name: "--decode-context-parallel-size", Least: 1, Since: "0.13.0", Source: vllmContext},
 	{For: ForExpert, Name: "--enable-expert-parallel", Takes: Switch, Since: "0.10.1", Source: vllmExperts},
-	{For: ForSplit, Name: "VLLM_PP_LAYER_PARTITION", Takes: List, Least: 1, Since: "0.13.0", Source: "https://docs.vllm.ai/en/v0.13.0/configuration/env_vars/"},
-	{For: ForBackend, Name: "--distributed-executor-backend", Takes: Word, Values: []string{"mp", "ray"}, Since: "0.5.3", Source: vllmArgs053},
+	{
+		For: ForSplit, Name: "VLLM_PP_LAYER_PARTITION", Takes: List, Least: 1, Since: "0.13.0",
+		Source: "https://docs.vllm.ai/en/v0.13.0/configuration/env_vars/",
+	},
+	{
+		For: ForBackend, Name: "--distributed-executor-backend", Takes: Word, Values: []string{"mp", "ray"}, Since: "0.5.3",
+		Source: vllmArgs053,
+	},
 	{For: ForNodes, Name: "--nnodes", Least: 1, Since: "0.15.0", Source: vllmNodes},
 	{For: ForNode, Name: "--node-rank", Since: "0.15.0", Source: vllmNodes},
 	{For: ForHead, Name: "--master-addr", Takes: Text, Since: "0.15.0", Source: vllmNodes},

@@ -11,7 +11,10 @@ var inferenceOnly = []Support{
 	{Vendor: "groq", Source: "https://www.eetimes.com/groq-demos-fast-llms-on-4-year-old-silicon/"},
 	{Vendor: "hailo", Source: "https://github.com/hailo-ai/hailort"},
 	{Vendor: "huawei", Devices: []string{"Ascend 310"}, Source: ascend310, Looked: "0.23.0"},
-	{Vendor: "intel", Devices: []string{"NPU"}, Source: "https://docs.openvino.ai/2026/openvino-workflow/running-inference/inference-devices-and-modes/npu-device.html", Looked: "2026.0"},
+	{
+		Vendor: "intel", Devices: []string{"NPU"},
+		Source: "https://docs.openvino.ai/2026/openvino-workflow/running-inference/inference-devices-and-modes/npu-device.html", Looked: "2026.0",
+	},
 	{Vendor: "amd", Devices: []string{"XDNA1", "XDNA2"}, Source: "https://ryzenai.docs.amd.com/en/latest/", Looked: "1.7.0"},
 }
 

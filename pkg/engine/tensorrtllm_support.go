@@ -14,8 +14,17 @@ const (
 // GPT-OSS in MXFP4. INT8 is of its compiled engines.
 var trtSupport = []Support{
 	{Vendor: "nvidia", Devices: []string{"Ampere"}, Precisions: with(wide, v1alpha1.INT4), Source: trtKernels, Looked: "1.3.0"},
-	{Vendor: "nvidia", Devices: []string{"Ada", "Hopper"}, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT4), Source: trtKernels, Looked: "1.3.0"},
+	{
+		Vendor: "nvidia", Devices: []string{"Ada", "Hopper"}, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT4),
+		Source: trtKernels, Looked: "1.3.0",
+	},
 	{Vendor: "nvidia", Devices: []string{"Hopper"}, Precisions: []v1alpha1.Precision{v1alpha1.MXFP4}, Source: trtGPTOSS, Looked: "1.3.0"},
-	{Vendor: "nvidia", Devices: []string{"Ampere", "Ada", "Hopper"}, Precisions: []v1alpha1.Precision{v1alpha1.INT8}, Source: trtMatrix, Looked: "0.18.2"},
-	{Vendor: "nvidia", Devices: blackwell, Precisions: with(wide, v1alpha1.FP8, v1alpha1.NVFP4, v1alpha1.MXFP4), Source: trtKernels, Looked: "1.3.0"},
+	{
+		Vendor: "nvidia", Devices: []string{"Ampere", "Ada", "Hopper"}, Precisions: []v1alpha1.Precision{v1alpha1.INT8},
+		Source: trtMatrix, Looked: "0.18.2",
+	},
+	{
+		Vendor: "nvidia", Devices: blackwell, Precisions: with(wide, v1alpha1.FP8, v1alpha1.NVFP4, v1alpha1.MXFP4),
+		Source: trtKernels, Looked: "1.3.0",
+	},
 }

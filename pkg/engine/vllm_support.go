@@ -36,17 +36,32 @@ func with(list []v1alpha1.Precision, more ...v1alpha1.Precision) []v1alpha1.Prec
 // FP8 and MXFP4 need CDNA3, or RDNA4 for FP8, and whose kernels for NVFP4 (Petit) are for CDNA2 and CDNA3. The experimental generations of
 // TPUs are among those that run. On Gaudi the plugin has AWQ, GPTQ and FP8 by INC. Ascend's 310P is experimental.
 var vllmSupport = []Support{
-	{Vendor: "nvidia", Devices: []string{"Volta"}, Precisions: with(half, v1alpha1.INT8, v1alpha1.INT4), Source: vllmVolta, Looked: "0.14.0"},
+	{
+		Vendor: "nvidia", Devices: []string{"Volta"}, Precisions: with(half, v1alpha1.INT8, v1alpha1.INT4),
+		Source: vllmVolta, Looked: "0.14.0",
+	},
 	{
 		Vendor: "nvidia", Devices: []string{"Turing"}, Precisions: with(half, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.NVFP4),
 		Source: vllmKernels, Looked: "0.32.0",
 	},
 	{Vendor: "nvidia", Devices: ampereOn, Source: vllmKernels, Looked: "0.32.0"},
-	{Vendor: "amd", Devices: []string{"CDNA2"}, Precisions: with(wide, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.NVFP4), Source: vllmROCm, Looked: "0.19.0"},
+	{
+		Vendor: "amd", Devices: []string{"CDNA2"}, Precisions: with(wide, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.NVFP4),
+		Source: vllmROCm, Looked: "0.19.0",
+	},
 	{Vendor: "amd", Devices: []string{"CDNA3"}, Source: vllmROCm, Looked: "0.19.0"},
-	{Vendor: "amd", Devices: []string{"CDNA4"}, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4), Source: vllmROCm, Looked: "0.19.0"},
-	{Vendor: "amd", Devices: []string{"RDNA3", "RDNA3.5"}, Precisions: with(wide, v1alpha1.INT8, v1alpha1.INT4), Source: vllmROCm, Looked: "0.19.0"},
-	{Vendor: "amd", Devices: []string{"RDNA4"}, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4), Source: vllmROCm, Looked: "0.19.0"},
+	{
+		Vendor: "amd", Devices: []string{"CDNA4"}, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4),
+		Source: vllmROCm, Looked: "0.19.0",
+	},
+	{
+		Vendor: "amd", Devices: []string{"RDNA3", "RDNA3.5"}, Precisions: with(wide, v1alpha1.INT8, v1alpha1.INT4),
+		Source: vllmROCm, Looked: "0.19.0",
+	},
+	{
+		Vendor: "amd", Devices: []string{"RDNA4"}, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4),
+		Source: vllmROCm, Looked: "0.19.0",
+	},
 	{
 		Vendor: "intel", Devices: intelGPUs, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4),
 		Source: vllmXPU, Looked: "0.31.0",
@@ -56,12 +71,27 @@ var vllmSupport = []Support{
 		Vendor: "google", Devices: []string{"v3", "v4", "v5e", "v5p", "v6e", "v7x", "TPU v3", "TPU v4", "TPU v5", "TPU v6e", "TPU7x ("},
 		Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4), Source: vllmTPU, Looked: "0.31.0",
 	},
-	{Vendor: "aws", Devices: []string{"Inferentia2", "Trainium"}, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8), Source: vllmNxD, Looked: "0.16"},
-	{Vendor: "aws", Devices: []string{"Trainium2", "Trainium3"}, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.MXFP4), Source: vllmNeuron, Looked: "2.33"},
-	{Vendor: "huawei", Devices: []string{"Ascend 910"}, Precisions: with(wide, v1alpha1.INT8, v1alpha1.INT4), Source: vllmAscend, Looked: "0.20.2"},
+	{
+		Vendor: "aws", Devices: []string{"Inferentia2", "Trainium"}, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8),
+		Source: vllmNxD, Looked: "0.16",
+	},
+	{
+		Vendor: "aws", Devices: []string{"Trainium2", "Trainium3"}, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.MXFP4),
+		Source: vllmNeuron, Looked: "2.33",
+	},
+	{
+		Vendor: "huawei", Devices: []string{"Ascend 910"}, Precisions: with(wide, v1alpha1.INT8, v1alpha1.INT4),
+		Source: vllmAscend, Looked: "0.20.2",
+	},
 	{Vendor: "huawei", Devices: []string{"Ascend 310P"}, Precisions: with(half, v1alpha1.INT8), Source: ascend310, Looked: "0.23.0"},
-	{Vendor: "apple", Devices: []string{"Apple Silicon"}, Precisions: with(wide, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4), Source: vllmMetal, Looked: "0.2.0"},
-	{Vendor: "qualcomm", Devices: []string{"Cloud AI 100"}, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4), Source: vllmQAIC, Looked: "1.21.2"},
+	{
+		Vendor: "apple", Devices: []string{"Apple Silicon"}, Precisions: with(wide, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4),
+		Source: vllmMetal, Looked: "0.2.0",
+	},
+	{
+		Vendor: "qualcomm", Devices: []string{"Cloud AI 100"}, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4),
+		Source: vllmQAIC, Looked: "1.21.2",
+	},
 	{Vendor: "tenstorrent", Precisions: wide, Source: vllmTT},
 }
 
