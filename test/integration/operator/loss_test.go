@@ -225,10 +225,7 @@ func TestLosses(t *testing.T) {
 func (w world) holdDrains() {
 	w.Helper()
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { s.FailurePolicy.Drain = &v1alpha1.DrainPolicy{} })
-	w.Eventually("the plan answers the changed spec", func(context.Context) bool {
-		p := w.placement("llm")
-		return p.Status.Plan == "llm-1" && p.Status.PlanGeneration == p.Generation
-	})
+	w.awaitAnswered("llm-1")
 }
 
 // A cordoned node that is to be left is answered as a loss is, by one plan, and is none: all ranks run meanwhile, and the mesh says so.

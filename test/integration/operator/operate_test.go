@@ -91,6 +91,15 @@ func (w world) awaitPlan(name, planName string) *v1alpha1.ShardingPlan {
 	return found
 }
 
+// awaitAnswered waits until it is known that the plan in force answers the spec of placement llm as it is.
+func (w world) awaitAnswered(planName string) {
+	w.Helper()
+	w.Eventually("the plan answers the changed spec", func(context.Context) bool {
+		p := w.placement("llm")
+		return p.Status.Plan == planName && p.Status.PlanGeneration == p.Generation
+	})
+}
+
 // mesh reads the mesh of placement llm.
 func (w world) mesh() *v1alpha1.DeviceMesh {
 	w.Helper()
