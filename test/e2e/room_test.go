@@ -40,11 +40,12 @@ func TestPodsGoWhereThereIsRoom(t *testing.T) {
 			t.Log(s.ControlPlane.Kubectl(t, "describe", "modelplacements,statefulsets,pods"))
 		}
 	}()
-	// Neither is asked for yet, and their pods wait.
-	for _, name := range []string{"early", "late"} {
-		s.applyText(t, oneDeviceEach+wanting, "NAME", name, "COPIES", "1", "FIELDS", "devices: {families: [GPU]}\n  suspend: true",
-			"ASKED", asked.String(), "RESOURCE", served[0].resource)
-		s.mustBe(t, podNamed(name+"-0"), func(pod *corev1.Pod) (bool, error) { return pod != nil, nil })
+	// Neither is asked for yet, and their pods wait. They go together: while a StatefulSet is there its pod comes back.
+	one := oneDeviceEach + wanting
+	s.applyText(t, strings.ReplaceAll(one, "NAME", "early")+"---\n"+strings.ReplaceAll(one, "NAME", "late"), "COPIES", "1",
+		"FIELDS", "devices: {families: [GPU]}\n  suspend: true", "ASKED", asked.String(), "RESOURCE", served[0].resource)
+	for _, pod := range []string{"early-0", "late-0"} {
+		s.mustBe(t, podNamed(pod), func(pod *corev1.Pod) (bool, error) { return pod != nil, nil })
 	}
 	resume := func(name string) { s.change(t, placements, name, `{"spec":{"suspend":false}}`) }
 	runsOn := func(pod, node string) {
