@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,7 +27,10 @@ var byClaims = []string{"vendors.nvidia.through=DRA", "vendors.nvidia.injection=
 func TestMeshByClaims(t *testing.T) {
 	s := on(t)
 	s.spreadAs(t, func(node string, devices int64) { s.awaitSliced(t, node, int(devices)) }, byClaims...)
-	s.applyText(t, steady, "NAME", "claimed", "COMMAND", "hold", "ENFORCEMENT", string(v1alpha1.EnforcementClaim))
+	// A pod without a grace is gone from the API server before its kubelet has unprepared its claim. The pod that follows then prepares the
+	// same claim meanwhile, and the kubelet may forget it: "unable to get claim info for ResourceClaim".
+	graceful := strings.ReplaceAll(steady, "terminationGracePeriodSeconds: 0", "terminationGracePeriodSeconds: 30")
+	s.applyText(t, graceful, "NAME", "claimed", "COMMAND", "hold", "ENFORCEMENT", string(v1alpha1.EnforcementClaim))
 	s.awaitPlan(t, "claimed", "claimed-1")
 	s.awaitMesh(t, "claimed", func(m *v1alpha1.DeviceMesh) bool {
 		return meta.IsStatusConditionTrue(m.Status.Conditions, v1alpha1.ConditionClaimed)

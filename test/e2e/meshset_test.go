@@ -111,11 +111,10 @@ func (s *site) awaitRanks(t *testing.T, placement string, old map[types.UID]bool
 	return pods
 }
 
-// kill ends a pod at once.
+// kill ends a pod after the grace that it has.
 func (s *site) kill(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
-	now := int64(0)
-	if err := s.clients.CoreV1().Pods(pod.Namespace).Delete(t.Context(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
+	if err := s.clients.CoreV1().Pods(pod.Namespace).Delete(t.Context(), pod.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
