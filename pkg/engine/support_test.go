@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/test/document"
 )
 
 // Devices as the catalogue and as inventories have them.
@@ -169,25 +167,7 @@ var update = flag.Bool("update", false, "write docs/engines.md anew: review the 
 
 // TestTheDocumentedSupport holds the table of docs/engines.md to the rows.
 func TestTheDocumentedSupport(t *testing.T) {
-	const path, begin, end = "../../docs/engines.md", "<!-- begin table -->\n", "<!-- end table -->"
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(content), begin)
-	_, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		t.Fatalf("%s has no %s... %s", path, begin, end)
-	}
-	want := before + begin + documentedSupport() + end + after
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := gocmp.Diff(want, string(content)); diff != "" && !*update {
-		t.Errorf("%s is not what the table says: run the test with -update (-want +got):\n%s", path, diff)
-	}
+	document.Table(t, "../../docs/engines.md", documentedSupport(), *update)
 }
 
 func documentedSupport() string {

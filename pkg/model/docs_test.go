@@ -4,14 +4,12 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/test/document"
 )
 
 var update = flag.Bool("update", false, "write docs/models.md anew: review the difference before committing it")
@@ -28,25 +26,7 @@ const probe = `{"hidden_size":1024,"d_model":1024,"num_hidden_layers":8,"decoder
 
 // TestTheDocumentedClasses holds the table of docs/models.md to what each class reads of the probe.
 func TestTheDocumentedClasses(t *testing.T) {
-	const path, begin, end = "../../docs/models.md", "<!-- begin table -->\n", "<!-- end table -->"
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(content), begin)
-	_, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		t.Fatalf("%s has no %s... %s", path, begin, end)
-	}
-	want := before + begin + documentedClasses(t) + end + after
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(want, string(content)); diff != "" && !*update {
-		t.Errorf("%s is not what the classes read: run the test with -update (-want +got):\n%s", path, diff)
-	}
+	document.Table(t, "../../docs/models.md", documentedClasses(t), *update)
 }
 
 func documentedClasses(t *testing.T) string {
