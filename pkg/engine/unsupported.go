@@ -26,7 +26,7 @@ func (u *Unsupported) Why() string {
 		return fmt.Sprintf("%s serves models and trains none (%s): use devices that train", device, only.Source)
 	}
 	if u.Use == Training && !u.Engine.madeFor(Training) {
-		return fmt.Sprintf("it serves models and trains none: %s", u.instead())
+		return "it serves models and trains none: use " + alternatives(Others(Device{}, Training, ""))
 	}
 	runs := u.Engine.Formats(&u.Device, u.Use)
 	if runs == 0 {
