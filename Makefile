@@ -71,7 +71,7 @@ lint: ## Check formatting, vet, linters, and that generated files are up to date
 .PHONY: test
 test: compiler ## Run all tests with the race detector, against a real API server where they need one
 	@tools/install.sh $(CONTROL_PLANE) $(CHART_TOOLS)
-	$(GO) test -race -vet=off -timeout 20m ./...
+	GO="$(GO)" tools/race.sh ./...
 
 .PHONY: exhaustive
 exhaustive: ## Run every case of what make test, slowed by the race detector, takes a sample of
