@@ -77,7 +77,7 @@ test: compiler ## Run all tests with the race detector, against a real API serve
 exhaustive: ## Run every case of what make test, slowed by the race detector, takes a sample of
 	@tools/progress.sh "every recording" $(GO) test -vet=off ./test/recordings
 	@tools/progress.sh "every case of exhaustive search" $(GO) test -vet=off -run Exhaustive ./pkg/plan
-	@RANKWRIGHT_EVERY=1 tools/progress.sh "every plan starts" $(GO) test -vet=off -count=1 -run EveryPlanStarts ./test/agreement
+	@RANKWRIGHT_EVERY=1 tools/progress.sh "every plan starts" $(GO) test -vet=off -count=1 -run "^TestEvery(Plan|Checkpoint)Starts" ./test/agreement
 	@tools/install.sh $(CONTROL_PLANE)
 	@tools/progress.sh "every order of two operators beside a pending commit" $(GO) test -vet=off -run PendingCommitOutlasts ./test/integration/operator
 
@@ -152,12 +152,12 @@ fit: ## Fit the constants of the cost model to ../shared/truth (or RANKWRIGHT_SH
 # What the tests hold to the tables of ../shared/truth, or of the folder truth of RANKWRIGHT_SHARED. Package by package, so that
 # tests do not slow each other down and the table has an order.
 TRUTH_TESTS := TestRecipes|TestPublished|TestVLLMMeasuredMemory|TestHelixBlocks|TestWhat
-TRUTH_TESTS := $(TRUTH_TESTS)|TestErrors|TestChoice|TestRanges|TestLeftOut|TestPlanner|TestTables|TestOptimumOfPublishedFleets|TestSplitEquals
+TRUTH_TESTS := $(TRUTH_TESTS)|TestErrors|TestChoice|TestRanges|TestAnotherLaboratory|TestLeftOut|TestPlanner|TestTables|TestOptimumOfPublishedFleets|TestSplitEquals
 
 .PHONY: truth
 truth: ## Print every figure that the tests hold to published measurements, with its bar
 	@$(GO) build -o bin/figures ./test/figure/command
-	@$(GO) test -count=1 -p 1 -v -run '^($(TRUTH_TESTS))' ./pkg/model ./pkg/memory ./tools/fit/calibration ./pkg/plan ./pkg/plan/pipeline/... ./test/agreement 2>&1 | bin/figures
+	@$(GO) test -count=1 -p 1 -v -run '^($(TRUTH_TESTS))' ./pkg/model ./pkg/memory ./tools/fit/calibration ./pkg/estimate ./pkg/plan ./pkg/plan/pipeline/... ./test/agreement 2>&1 | bin/figures
 
 # The program that reads licences, with where they are.
 licences = $(GO) run ./tools/licences/command -modcache "$$($(GO) env GOMODCACHE)" -goroot "$$($(GO) env GOROOT)"

@@ -23,6 +23,16 @@ const (
 	ObjectiveCost       Objective = "Cost"
 )
 
+// Capacity is what the KV cache must hold of the sequences that run at once.
+// +kubebuilder:validation:Enum=Typical;FullLength
+type Capacity string
+
+// The capacities.
+const (
+	CapacityTypical    Capacity = "Typical"
+	CapacityFullLength Capacity = "FullLength"
+)
+
 // InferenceWorkload is the load to plan for. At most one of maxSequences and totalSequences is set.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.maxSequences), has(self.totalSequences)].filter(x, x).size() <= 1",message="at most one of maxSequences and totalSequences must be set: maxSequences is the load of each copy, totalSequences that of all copies together"
@@ -32,29 +42,42 @@ type InferenceWorkload struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16777216
 	MaxModelLen int32 `json:"maxModelLen"`
-	// Number of sequences of maxModelLen tokens that must fit into the memory of each copy at once. Absent means what
-	// totalSequences leaves for a copy, and 1 where that is absent too.
+	// Number of sequences that run at once in each copy. What the KV cache must hold of them is what capacity says. Absent
+	// means what totalSequences leaves for a copy, and 1 where that is absent too.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	MaxSequences int32 `json:"maxSequences,omitempty"`
-	// Number of sequences of maxModelLen tokens that must fit into the memory of all copies together at once. Each copy takes an
-	// equal share, rounded up. Where spec.replicas is absent, the planner chooses the number of copies with which the
+	// Number of sequences that run at once in all copies together. Each copy takes an equal share, rounded up. What the KV
+	// cache must hold of them is what capacity says. Where spec.replicas is absent, the planner chooses the number of copies with which the
 	// plan takes the fewest devices (with the objective Cost, the cheapest).
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=67108864
 	TotalSequences int32 `json:"totalSequences,omitempty"`
-	// Length of a typical prompt in tokens, for estimates. Absent means half of maxModelLen, or what outputTokens leaves of
+	// Mean length of prompts in tokens, for estimates and, with outputTokens, for capacity. Absent means half of maxModelLen, or what outputTokens leaves of
 	// it if that is less.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	InputTokens *int32 `json:"inputTokens,omitempty"`
-	// Length of a typical answer in tokens, for estimates. Absent means half of maxModelLen, or what inputTokens leaves of
+	// Mean length of answers in tokens, for estimates and, with inputTokens, for capacity. Absent means half of maxModelLen, or what inputTokens leaves of
 	// it if that is less.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	OutputTokens *int32 `json:"outputTokens,omitempty"`
+	// How much lengths differ from request to request: the standard deviation of prompts, and of answers, in percent of
+	// their mean. Below 10 all requests count as alike, which makes them grow in step. Absent means 100, as measured of
+	// public services.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=400
+	LengthVariationPercent *int32 `json:"lengthVariationPercent,omitempty"`
+	// What the KV cache of a copy must hold: requests as they run (Typical: one sequence of maxModelLen tokens, and at 95 %
+	// of all times all sequences in the lengths of inputTokens and outputTokens; a request that finds no room is preempted
+	// and computed again, which estimates count), or all sequences at maxModelLen tokens (FullLength: none is ever
+	// preempted). Absent means Typical. Without both lengths, and for engines that never preempt, all is held in full.
+	// +optional
+	Capacity Capacity `json:"capacity,omitempty"`
 	// What to prefer among the plans that fit: Latency (the shortest time for an answer), Throughput (the most tokens per
 	// second from each device; the default) or Cost (the cheapest tokens).
 	// +optional

@@ -884,6 +884,11 @@ func (in *InferenceWorkload) DeepCopyInto(out *InferenceWorkload) {
 		*out = new(int32)
 		**out = **in
 	}
+	if in.LengthVariationPercent != nil {
+		in, out := &in.LengthVariationPercent, &out.LengthVariationPercent
+		*out = new(int32)
+		**out = **in
+	}
 	if in.MaxTTFTMillis != nil {
 		in, out := &in.MaxTTFTMillis, &out.MaxTTFTMillis
 		*out = new(int32)

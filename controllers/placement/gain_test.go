@@ -29,7 +29,7 @@ func TestGainsAreLargeAndOutsideTheRange(t *testing.T) {
 		"slower":                  {"Latency", latency(15000, 12000, 18000), latency(74000, 60000, 90000), "False", "NoBetterPlan", ""},
 		"less than five percent":  {"Latency", latency(1000, 999, 1001), latency(951, 950, 952), "False", "NoBetterPlan", ""},
 		"five percent":            {"Latency", latency(1000, 999, 1001), latency(950, 949, 951), "True", "BetterPlan", ""},
-		"more tokens":             {"Throughput", rate(1000, 900, 1100), rate(1101, 1000, 1200), "True", "BetterPlan", "1000 tokens per second now, 1101 tokens"},
+		"more tokens":             {"Throughput", rate(1000, 900, 1100), rate(1101, 1000, 1200), "True", "BetterPlan", "1000 tokens per second now, 1100 tokens"},
 		"more tokens, in range":   {"Throughput", rate(1000, 900, 1100), rate(1100, 1000, 1200), "False", "NoBetterPlan", ""},
 		"fewer tokens":            {"Throughput", rate(1000, 900, 1100), rate(500, 400, 600), "False", "NoBetterPlan", ""},
 		"cheaper":                 {"Cost", price(2_000_000), price(1_500_000), "True", "BetterPlan", "2 USD per million tokens now, 1.5 USD"},

@@ -69,7 +69,7 @@ func statusOf(p *pass, now time.Time) v1alpha1.ModelPlacementStatus {
 	if p.plan != nil {
 		spec := &p.plan.Spec
 		next.Plan, next.PlanGeneration, next.Revision = p.plan.Name, spec.Placement.Generation, max(said.Revision, spec.Revision)
-		next.Model, next.Strategy, next.Estimate = spec.Model.Name, spec.Strategy.Summary, spec.Estimate
+		next.Model, next.Strategy, next.Estimate = spec.Model.Name, spec.Strategy.Summary, rounded(spec.Estimate)
 		next.Devices, next.Nodes, next.PlannedReplicas = spec.Totals.Devices, spec.Totals.Nodes, spec.Copies()
 		if p.report.plan == nil {
 			next.PlanGeneration = p.placement.Generation
@@ -87,6 +87,22 @@ func statusOf(p *pass, now time.Time) v1alpha1.ModelPlacementStatus {
 		next.Conditions = append(next.Conditions, applied.PlacementCondition(p.placement, *c, now))
 	}
 	return next
+}
+
+// rounded is an estimate for people, who see it in a column: each number to the digits that its range leaves. The plan keeps the exact ones,
+// by which plans are compared.
+func rounded(e *v1alpha1.Estimate) *v1alpha1.Estimate {
+	if e == nil {
+		return nil
+	}
+	made := *e
+	for _, x := range []*v1alpha1.Expected{&made.TokensPerSecond, &made.TTFTMillis, &made.TPOTMicros, &made.StepMillis} {
+		digits := words.Digits(float64(x.Low), float64(x.High))
+		for _, n := range []*int64{&x.Value, &x.Low, &x.High} {
+			*n = int64(words.Round(float64(*n), digits))
+		}
+	}
+	return &made
 }
 
 // placedCondition says whether a plan is in force, and in its reason what is not as it should be with it: devices that are

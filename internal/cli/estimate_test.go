@@ -82,7 +82,7 @@ func TestWarnings(t *testing.T) {
 	if r := run(t, "", args...); r.Code != term.ExitOK || !strings.Contains(r.Err, "warning: NVIDIA A100-SXM4-80GB does not compute in FP8") {
 		t.Errorf("exit code %d, errors %q", r.Code, r.Err)
 	}
-	if got := clitest.Object[estimate.Answer](t, ok(t, "", append(args, "-o", "json")...)); len(got.Warnings) != 1 {
+	if got := clitest.Object[estimate.Answer](t, ok(t, "", append(args, "-o", "json")...)); len(got.Warnings) != 2 || !strings.HasPrefix(got.Warnings[0], "weights in FP8 are those of RedHatAI/") {
 		t.Errorf("warnings %q", got.Warnings)
 	}
 }

@@ -54,7 +54,8 @@ var rooms = []room{
 	// What a model is, what runs it, what it takes and how long.
 	{folder: "pkg/engine", imports: []string{api}},
 	{folder: "pkg/model", imports: []string{api, words}},
-	{folder: "pkg/memory", imports: []string{api, words, "pkg/engine", "pkg/model"}},
+	{folder: "pkg/occupancy"},
+	{folder: "pkg/memory", imports: []string{api, words, "pkg/engine", "pkg/model", "pkg/occupancy"}},
 	{folder: "pkg/cost", imports: []string{api, words, "pkg/accelerator", "pkg/engine", "pkg/memory", "pkg/model"}},
 
 	// From a plan to ranks, files of launchers and pods.
@@ -75,11 +76,11 @@ var rooms = []room{
 	{folder: "pkg/fleet", imports: []string{api, words, "pkg/accelerator"}},
 	{
 		folder:  "pkg/shape",
-		imports: []string{api, words, "pkg/accelerator", "pkg/cost", "pkg/engine", "pkg/fleet", "pkg/memory", "pkg/model", "pkg/price"},
+		imports: []string{api, words, "pkg/accelerator", "pkg/cost", "pkg/engine", "pkg/fleet", "pkg/memory", "pkg/model", "pkg/occupancy", "pkg/price"},
 	},
 	{
 		folder:  "pkg/estimate",
-		imports: []string{api, words, "pkg/accelerator", "pkg/cost", "pkg/engine", "pkg/fleet", "pkg/memory", "pkg/model", "pkg/price", "pkg/shape"},
+		imports: []string{api, words, "pkg/accelerator", "pkg/cost", "pkg/engine", "pkg/fleet", "pkg/memory", "pkg/model", "pkg/occupancy", "pkg/price", "pkg/shape"},
 	},
 	{folder: "pkg/plan/pipeline"},
 	{folder: "pkg/plan/place", imports: []string{api, "pkg/cost", "pkg/engine", "pkg/plan/pipeline", "pkg/shape"}},

@@ -79,7 +79,7 @@ func Break(q *Query, c *Constants) Breakdown {
 	w.Requests = 0
 	b := Breakdown{Times: s.serve(w), Output: w.Output, Start: c[FirstSeconds]}
 	b.Decode = s.explain(w.decoding(w.Concurrency))
-	if tokens := (w.Concurrency - 1) * w.Input; tokens > 0 {
+	if tokens := w.prompts(w.Concurrency - 1); tokens > 0 {
 		chunk := s.chunk(&w, tokens)
 		b.MixedSteps, b.Mixed = tokens/chunk, s.explain(w.mixed(chunk))
 	}

@@ -34,6 +34,7 @@ func TestBreakdownAddsUp(t *testing.T) {
 			Workload: Workload{
 				Input: rapid.Float64Range(1, 1e5).Draw(t, "in"), Output: rapid.Float64Range(1, 1e4).Draw(t, "out"),
 				Concurrency: rapid.Float64Range(1, 1e3).Draw(t, "concurrency"), Clients: rapid.Float64Range(1, 2e3).Draw(t, "clients"), MaxBatchedTokens: 8192,
+				Again: rapid.Float64Range(0, 1e3).Draw(t, "again"),
 			},
 		}
 		if cut := rapid.IntRange(0, q.Profile.Layers()-1).Draw(t, "cut"); cut > 0 {

@@ -14,7 +14,17 @@ import (
 var constantsJSON []byte
 
 // Load returns the calibration that is built in. It can only fail where the embedded data is wrong, which a test excludes.
-var Load = sync.OnceValues(func() (*Calibration, error) { return parse(constantsJSON) })
+var Load = sync.OnceValues(func() (*Calibration, error) {
+	c, err := parse(constantsJSON)
+	if err != nil {
+		return nil, err
+	}
+	cells, err := parseCells(cellsJSON)
+	if err != nil {
+		return nil, err
+	}
+	return c.With(cells), nil
+})
 
 // Calibration is the constants of all families. The logarithm of a constant is a base plus what the architecture, the
 // engine, the class and the combination of all three add, so that families that were not measured have constants too.
@@ -24,8 +34,19 @@ type Calibration struct {
 	Engines       map[Engine]Logarithms `json:"engines"`
 	Classes       map[Class]Logarithms  `json:"classes"`
 	Families      []Measured            `json:"families"`
-	// Unmeasured are the spreads of families that were not measured.
-	Unmeasured Spreads `json:"unmeasured"`
+	// Unmeasured are the spreads of families that were not measured, at the bases that those can have.
+	Unmeasured Widths `json:"unmeasured"`
+
+	cells *Cells
+}
+
+var noCells Cells
+
+// With returns the calibration with what its constants were fitted to.
+func (c *Calibration) With(cells *Cells) *Calibration {
+	with := *c
+	with.cells = cells
+	return &with
 }
 
 // Logarithms are natural logarithms of constants, or what is added to them, in the order of the constants.
@@ -35,7 +56,7 @@ type Logarithms [constants]float64
 type Measured struct {
 	Family
 	Offsets Logarithms `json:"offsets"`
-	Spreads Spreads    `json:"spreads"`
+	Widths  Widths     `json:"widths"`
 }
 
 // Regime is how much an instance has to do; errors of estimates depend on it.
@@ -50,12 +71,12 @@ const (
 	regimes int = iota
 )
 
-// Spreads holds a family's spread of errors in each regime.
+// Spreads holds the spread of errors in each regime.
 type Spreads [regimes]Spread
 
 // Spread is how far measurements are from estimates, as a factor less 1: 0.2 says that they lie between the estimate over
 // 1.2 and 1.2 times the estimate. It is the 85th percentile of the errors of cells that are estimated with constants that
-// were fitted without them.
+// were fitted without all that is nearer to them than the basis says.
 type Spread struct {
 	TTFT       float64 `json:"ttft"`
 	TPOT       float64 `json:"tpot"`

@@ -9,6 +9,8 @@ import (
 
 // Device is the properties of a device that costs depend on.
 type Device struct {
+	// Product is the catalogue's name; empty for a part of a device and for what the catalogue does not have.
+	Product string
 	// Architecture is the family of constants: the product's architecture, with ` GDDR` where its memory is GDDR, since
 	// those are different chips under one name.
 	Architecture string
@@ -37,7 +39,7 @@ const (
 // NewDevice reads a product of the catalogue.
 func NewDevice(p *accelerator.Product) Device {
 	d := Device{
-		Architecture: family(p), Bandwidth: float64(p.Performance.MemoryBandwidthMBps) * 1e6,
+		Product: p.Name, Architecture: family(p), Bandwidth: float64(p.Performance.MemoryBandwidthMBps) * 1e6,
 		Link: float64(p.LinkMBps) * 1e6, HostLink: p.LinkKind == "PCIe",
 	}
 	for _, rate := range p.Performance.Peak {

@@ -10,10 +10,10 @@ import (
 // Estimator estimates queries of one family. It may be used by several goroutines at once.
 type Estimator struct {
 	constants Constants
-	spreads   Spreads
-	basis     Basis
-	// unmeasured are the spreads of what was not measured of a family that was.
-	unmeasured *Spreads
+	widths    *Widths
+	cells     *Cells
+	known     *familyCells // what was measured of the family; nil where nothing was
+	beyond    Basis        // of what was not measured of it
 }
 
 // Range is an estimate, and the bounds between which a measurement is expected.
@@ -31,15 +31,18 @@ type Estimate struct {
 // Estimator returns the estimator of a family.
 func (c *Calibration) Estimator(f Family) *Estimator {
 	m := c.measured(f)
-	e := &Estimator{constants: c.constants(f, m), spreads: c.Unmeasured, basis: c.basis(f, m), unmeasured: &c.Unmeasured}
+	e := &Estimator{constants: c.constants(f, m), widths: &c.Unmeasured, cells: cmp.Or(c.cells, &noCells), beyond: c.beyond(f, m)}
 	if m != nil {
-		e.spreads = m.Spreads
+		e.widths, e.known = &m.Widths, e.cells.families[f]
 	}
 	return e
 }
 
 // Constants returns the constants of the estimator's family.
 func (e *Estimator) Constants() *Constants { return &e.constants }
+
+// Spread returns how far measurements are from estimates of the family at a basis under a regime.
+func (e *Estimator) Spread(b Basis, r Regime) Spread { return e.widths.At(b)[r] }
 
 // Serve estimates serving. The query must have passed its Check.
 func (e *Estimator) Serve(q *Query) Estimate { return e.Around(q, Serve(q, &e.constants)) }
@@ -52,19 +55,14 @@ func (e *Estimator) ServeUnder(q *Query, limit float64) Estimate {
 
 // Train estimates the seconds of an optimizer step. The job must have passed its Check.
 func (e *Estimator) Train(t *Training) (Range, Basis) {
-	return around(t.Step(&e.constants), e.spreads[Light].Training), e.basis
+	basis := e.trainingBasis(t)
+	return around(t.Step(&e.constants), e.widths.At(basis)[Light].Training), basis
 }
 
 // Around adds ranges to times that were computed for a query with the estimator's constants.
 func (e *Estimator) Around(q *Query, t Times) Estimate {
-	spreads, basis := &e.spreads, e.basis
-	switch s := &q.Strategy; {
-	case s.Islands > 1 && s.AttentionData > 1: // nothing was fitted to experts that are reached over a network
-		spreads, basis = e.unmeasured, Roofline
-	case s.DecodeContext > 1 && basis == Fitted: // nor to ranks that share out tokens
-		spreads, basis = e.unmeasured, Related
-	}
-	spread := &spreads[q.Regime()]
+	basis := e.Basis(q)
+	spread := &e.widths.At(basis)[q.Regime()]
 	return Estimate{
 		TTFT: around(t.TTFT, spread.TTFT), TPOT: around(t.TPOT, spread.TPOT),
 		OutputTokensPerSecond: around(t.OutputTokensPerSecond, spread.Throughput), Basis: basis,
@@ -107,6 +105,7 @@ func (q *Query) Check() error {
 		{"clients", w.Clients},
 		{"maxBatchedTokens", w.MaxBatchedTokens},
 		{"requests", w.Requests},
+		{"again", w.Again},
 	}))
 }
 

@@ -21,20 +21,6 @@ type Family struct {
 	Class        Class  `json:"class"`
 }
 
-// Basis says what an estimate rests on.
-type Basis string
-
-// The bases, from the surest.
-const (
-	// Fitted is the basis of a family whose constants were fitted to its own measurements.
-	Fitted Basis = "fitted"
-	// Related is the basis of a family that was not measured, where others of its architecture or engine were, and of shapes of a kind that was
-	// not measured (decode context parallelism).
-	Related Basis = "related families"
-	// Roofline is the basis of a family of which neither architecture nor engine was measured.
-	Roofline Basis = "roofline"
-)
-
 // Constants returns the constants of a family. A part of the family that is not known adds nothing.
 func (c *Calibration) Constants(f Family) Constants { return c.constants(f, c.measured(f)) }
 
@@ -69,16 +55,12 @@ func (l *Logarithms) add(other *Logarithms) {
 	}
 }
 
-// basis returns what a family's constants rest on.
-func (c *Calibration) basis(f Family, m *Measured) Basis {
+// beyond returns the basis of what was not measured of a family.
+func (c *Calibration) beyond(f Family, m *Measured) Basis {
 	_, architecture := c.Architectures[f.Architecture]
 	_, engine := c.Engines[f.Engine]
-	switch {
-	case m != nil:
-		return Fitted
-	case architecture || engine:
+	if m != nil || architecture || engine {
 		return Related
-	default:
-		return Roofline
 	}
+	return Roofline
 }

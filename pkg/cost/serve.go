@@ -15,6 +15,8 @@ type Workload struct {
 	MaxBatchedTokens float64
 	// Requests is how many requests are offered at once in all; 0 means that there is always another one.
 	Requests float64
+	// Again is the tokens of a request that are computed again since it was preempted, in the mean over all requests.
+	Again float64
 	// Together says that all requests have the same lengths and start at once, as some load generators do. Such requests
 	// arrive and end in convoys, and wait longer for one another's prompts than requests that come one by one.
 	Together bool
@@ -67,7 +69,8 @@ func (s *instance) serve(w Workload) Times {
 // ahead returns how many prompts a request waits for.
 func (s *instance) ahead(w Workload, alone, decode float64) float64 {
 	c, others := s.c, (w.Concurrency-1)/s.data
-	busy := alone * w.Concurrency / (alone*w.Concurrency + w.Output*decode)
+	reading := alone * (1 + w.Again/w.Input) * w.Concurrency
+	busy := reading / (reading + w.Output*decode)
 	share := c[QueueShare] + c[BusyShare]*busy
 	if !w.Together {
 		return others * share
@@ -138,7 +141,7 @@ func (s *instance) round(b *batch) (devices, host float64) {
 // interleaved returns the mean time between two tokens of a request while the prompts of others are read: as many of its
 // steps carry a chunk as those prompts need, and the rest only decode.
 func (s *instance) interleaved(w Workload, others, decode float64) float64 {
-	tokens := others * w.Input
+	tokens := w.prompts(others)
 	if tokens <= 0 {
 		return decode
 	}
@@ -146,6 +149,9 @@ func (s *instance) interleaved(w Workload, others, decode float64) float64 {
 	steps := tokens / chunk
 	return (steps*s.step(w.mixed(chunk)) + max(0, w.Output-steps)*decode) / w.Output
 }
+
+// prompts returns the tokens that are read for so many requests: their prompts, and what is computed again.
+func (w *Workload) prompts(requests float64) float64 { return requests * (w.Input + w.Again) }
 
 // chunk returns how many of so many tokens of prompts one step carries.
 func (s *instance) chunk(w *Workload, tokens float64) float64 {

@@ -21,6 +21,24 @@ func TestSoft(t *testing.T) {
 	})
 }
 
+// TestAgain: a request that computes tokens again reads as many as one with a prompt that is longer by them, but attends to its own.
+func TestAgain(t *testing.T) {
+	c := loaded(t).Constants(Family{"Hopper", VLLM, Dense})
+	q := Query{
+		Profile: profile(t, "Llama-3.3-70B", v1alpha1.BF16), Device: product(t, "NVIDIA H200"), Strategy: Strategy{Tensor: 8},
+		Workload: Workload{Input: 1000, Output: 500, Concurrency: 64, MaxBatchedTokens: 8192},
+	}
+	without := Serve(&q, &c)
+	q.Workload.Again = 100
+	with := Serve(&q, &c)
+	q.Workload.Again, q.Workload.Input = 0, 1100
+	longer := Serve(&q, &c)
+	if with.TPOT <= without.TPOT || with.TPOT >= longer.TPOT || with.TTFT <= without.TTFT || with.TTFT >= longer.TTFT ||
+		with.OutputTokensPerSecond >= without.OutputTokensPerSecond || with.OutputTokensPerSecond <= longer.OutputTokensPerSecond {
+		t.Errorf("%+v with 100 tokens again, %+v without, %+v with a prompt that is longer by them", with, without, longer)
+	}
+}
+
 // TestLargestUnderLimit holds the search for the largest concurrency under a limit to a bisection of a hundred steps.
 func TestLargestUnderLimit(t *testing.T) {
 	c := loaded(t).Constants(Family{"Blackwell", TensorRTLLM, Latent})

@@ -73,6 +73,7 @@ type stepper struct {
 	decodeStart            float64
 	visits                 float64 // share of the tokens of all groups that visit an expert of a rank
 	crossings              float64 // share of the tokens of other islands that visit an expert of a rank's island
+	uneven                 uneven
 }
 
 // linearShares are the constants of matrices by the width in which they are computed.
@@ -81,7 +82,7 @@ var linearShares = [4]Constant{bits16: LinearShare16, bits8: LinearShare8, bits4
 func newStepper(p *Profile, d *Device, c *Constants, g degrees) stepper {
 	s := stepper{
 		p: p, c: c, degrees: g, read: d.Bandwidth * c[WeightShare], cache: d.Bandwidth * c[CacheShare],
-		products: d.peak[bits16] * c[AttentionShare], visits: 1, crossings: 1,
+		products: d.peak[bits16] * c[AttentionShare], visits: 1, crossings: 1, uneven: unevenOver(g.expert),
 	}
 	for w := range s.compute {
 		at := width(w)
@@ -226,7 +227,7 @@ func (s *stepper) mix(m *mixer, b *batch, tokens float64) float64 {
 	return t + soft(read, compute) + prompt
 }
 
-// route returns the time of the routed experts. A step reads only the experts that at least one of its tokens visits.
+// route returns the time of the routed experts on the fullest rank. A step reads only the experts that at least one of its tokens visits.
 func (s *stepper) route(tokens float64) float64 {
 	e := &s.p.experts
 	if tokens == 0 {
@@ -234,6 +235,7 @@ func (s *stepper) route(tokens float64) float64 {
 	}
 	visited := -math.Expm1(e.missed * tokens)
 	read := e.count * visited * e.weights * e.bytes / (s.ranks * s.read)
-	compute := 2 * e.weights * (e.active*tokens/s.c[ExpertShare] + s.c[ExpertPadding]*e.count*visited) / (s.ranks * s.compute[e.width])
+	visits := e.active * tokens
+	compute := 2 * e.weights * (visits*s.uneven.of(visits)/s.c[ExpertShare] + s.c[ExpertPadding]*e.count*visited) / (s.ranks * s.compute[e.width])
 	return soft(read, compute)
 }

@@ -72,6 +72,9 @@ const (
 	ForDecodeContext Purpose = "decode context degree"
 	ForExpert        Purpose = "expert degree"
 	ForExpertTensor  Purpose = "tensor degree of experts"
+	ForDenseTensor   Purpose = "tensor degree of dense blocks beside experts"
+	ForExchange      Purpose = "how tokens get to their experts"
+	ForBalance       Purpose = "balance of experts"
 	ForSplit         Purpose = "layers of all stages"
 	ForFirst         Purpose = "layers of the first stage"
 	ForLast          Purpose = "layers of the last stage"
@@ -91,6 +94,13 @@ const (
 	ForGlobalBatch   Purpose = "sequences of a step of training"
 	ForSharding      Purpose = "shared optimizer states"
 
+	ForBF16    Purpose = "training in BF16"
+	ForFP16    Purpose = "training in FP16"
+	ForLibrary Purpose = "library of collectives"
+
+	ForProcesses Purpose = "number of processes"
+	ForProcess   Purpose = "number of the process"
+
 	ForRecompute       Purpose = "what of the activations is computed again"
 	ForRecomputeBy     Purpose = "which layers are computed again"
 	ForRecomputeLayers Purpose = "layers that are computed again together"
@@ -107,8 +117,13 @@ func (a Arguments) For(p Purpose) *Argument {
 }
 
 // DecodeContext returns the name of the decode context degree; empty where the engine has none.
-func (a Arguments) DecodeContext() string {
-	if found := a.For(ForDecodeContext); found != nil {
+func (a Arguments) DecodeContext() string { return a.name(ForDecodeContext) }
+
+// Balance returns the name of the option that balances experts; empty where the engine has none.
+func (a Arguments) Balance() string { return a.name(ForBalance) }
+
+func (a Arguments) name(p Purpose) string {
+	if found := a.For(p); found != nil {
 		return found.Name
 	}
 	return ""

@@ -3,8 +3,9 @@ package engine
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
 const (
-	sglangArgs  = "https://docs.sglang.io/advanced_features/server_arguments.html"
-	sglangSplit = "https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/distributed/utils.py"
+	sglangArgs    = "https://docs.sglang.io/advanced_features/server_arguments.html"
+	sglangExperts = "https://docs.sglang.io/advanced_features/expert_parallelism.html"
+	sglangSplit   = "https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/distributed/utils.py"
 )
 
 // sglangArguments are options of `python3 -m sglang.launch_server`. A cache of 16 bits that are not BF16 is told by the format of
@@ -32,6 +33,9 @@ var sglangArguments = Arguments{
 	{For: ForData, Name: "--dp-size", Least: 1, Since: "0.5.10", Source: sglangArgs},
 	{For: ForAttentionData, Name: "--enable-dp-attention", Takes: Switch, Since: "0.5.10", Source: sglangArgs},
 	{For: ForExpert, Name: "--ep-size", Least: 1, Since: "0.5.10", Source: sglangArgs},
+	{For: ForDenseTensor, Name: "--moe-dense-tp-size", Least: 1, Most: 1, Since: "0.5.10", Source: sglangArgs},
+	{For: ForExchange, Name: "--moe-a2a-backend", Takes: Word, Values: []string{"none", "deepep", "mooncake", "mori"}, Since: "0.5.10", Source: sglangExperts},
+	{For: ForBalance, Name: "--enable-eplb", Takes: Switch, Since: "0.5.10", Source: sglangExperts},
 	{For: ForSplit, Name: "SGLANG_PP_LAYER_PARTITION", Takes: List, Least: 1, Since: "0.5.10", Source: sglangSplit},
 	{For: ForNodes, Name: "--nnodes", Least: 1, Since: "0.5.10", Source: sglangArgs},
 	{For: ForNode, Name: "--node-rank", Since: "0.5.10", Source: sglangArgs},

@@ -2,6 +2,8 @@ package engine
 
 const (
 	megatronArgs  = "https://github.com/NVIDIA/Megatron-LM/blob/307dcf37f03d44da131ba21999278abe4112d2ad/megatron/training/arguments.py"
+	jaxCluster    = "https://docs.jax.dev/en/latest/multi_process.html"
+	jaxTrainer    = "https://www.kubeflow.org/docs/components/trainer/user-guides/jax/"
 	deepSpeedArgs = "https://github.com/deepspeedai/DeepSpeed/blob/2d991ba352b73e1bdc3d754a245bb85d61f0eb6e/deepspeed/launcher/runner.py"
 )
 
@@ -18,6 +20,9 @@ var megatronArguments = Arguments{
 	{For: ForMicroBatch, Name: "--micro-batch-size", Least: 1, Since: "0.13.0", Source: megatronArgs},
 	{For: ForGlobalBatch, Name: "--global-batch-size", Least: 1, Since: "0.13.0", Source: megatronArgs},
 	{For: ForSharding, Name: "--use-distributed-optimizer", Takes: Switch, Since: "0.13.0", Source: megatronArgs},
+	{For: ForBF16, Name: "--bf16", Takes: Switch, Since: "0.13.0", Source: megatronArgs},
+	{For: ForFP16, Name: "--fp16", Takes: Switch, Since: "0.13.0", Source: megatronArgs},
+	{For: ForLibrary, Name: "--distributed-backend", Takes: Word, Values: []string{"nccl", "gloo"}, Since: "0.13.0", Source: megatronArgs},
 	{
 		For: ForRecompute, Name: "--recompute-granularity", Takes: Word, Values: []string{"full", "selective"}, Since: "0.13.0",
 		Source: megatronArgs,
@@ -27,6 +32,14 @@ var megatronArguments = Arguments{
 		Source: megatronArgs,
 	},
 	{For: ForRecomputeLayers, Name: "--recompute-num-layers", Least: 1, Since: "0.13.0", Source: megatronArgs},
+}
+
+// jaxArguments are variables: JAX itself reads the first and the last, a program passes the others to jax.distributed.initialize.
+var jaxArguments = Arguments{
+	{For: ForHead, Name: "JAX_COORDINATOR_ADDRESS", Takes: Text, Since: "0.4.30", Source: jaxCluster},
+	{For: ForProcesses, Name: "JAX_NUM_PROCESSES", Least: 1, Since: "0.4.30", Source: jaxTrainer},
+	{For: ForProcess, Name: "JAX_PROCESS_ID", Since: "0.4.30", Source: jaxTrainer},
+	{For: ForDevices, Name: "JAX_LOCAL_DEVICE_IDS", Takes: List, Since: "0.4.30", Source: jaxCluster},
 }
 
 // deepSpeedArguments are options of the command `deepspeed`. Pods can start it themselves since --no_ssh (pull request 5728).

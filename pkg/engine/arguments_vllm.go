@@ -39,6 +39,7 @@ var vllmArguments = Arguments{
 	{For: ForPipeline, Name: "--pipeline-parallel-size", Least: 1, Since: "0.4.2", Source: vllmArgs042},
 	{For: ForData, Name: "--data-parallel-size", Least: 1, Since: "0.8.5", Source: vllmArgs085},
 	{For: ForContext, Name: "--prefill-context-parallel-size", Least: 1, Since: "0.13.0", Source: vllmContext},
+	{For: ForBalance, Name: "--enable-eplb", Takes: Switch, Since: "0.9.2", Source: vllmExperts},
 	{For: ForDecodeContext, Name: "--decode-context-parallel-size", Least: 1, Since: "0.13.0", Source: vllmContext},
 	{For: ForExpert, Name: "--enable-expert-parallel", Takes: Switch, Since: "0.10.1", Source: vllmExperts},
 	{

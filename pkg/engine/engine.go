@@ -19,6 +19,8 @@ type Engine struct {
 	Looked string
 	// Support lists where the engine runs which formats; a case needs to match one entry. Empty where no limit is known.
 	Support []Support
+	// Lacks are devices on which the engine runs no models with a trait, though it runs others there.
+	Lacks []Lack
 	// Documented is where the devices are listed that the engine runs on; what is not there is refused by it.
 	Documented string
 	// Uses are what the engine is for; empty where the program decides. One that only serves is refused for training, but not the other

@@ -14,4 +14,5 @@ var jax = Engine{
 	Ranks:       Ranks{Order: "tp-cp-dp-pp", Experts: Experts{Over: []string{"tp", "cp", "dp"}}},
 	Memory:      program,
 	Launchers:   []string{"jax"},
+	Arguments:   jaxArguments,
 }

@@ -15,6 +15,15 @@ const (
 	OfFree
 )
 
+// Preemption is what an engine does where its cache has no room for what running requests write.
+type Preemption struct {
+	// Recomputes says that requests are admitted by what they hold, and that those which find no room any more give up their
+	// cache and are computed again later. Else room for the longest sequence is kept for each.
+	Recomputes bool
+	// Source is where that is documented.
+	Source string
+}
+
 // Memory is an engine's defaults that decide how much memory it takes.
 type Memory struct {
 	Rule Rule
@@ -27,6 +36,8 @@ type Memory struct {
 	Sampler int64
 	// Slack is what the forward pass takes beyond its live tensors, in percent.
 	Slack int64
+	// Preemption is what the engine does with requests that the cache has no room for while they run.
+	Preemption Preemption
 	// Lookahead is set where a windowed layer keeps the tokens of a step beside its window.
 	Lookahead bool
 	// PadsExperts is set where kernels store MXFP4 experts in larger matrices.
@@ -36,8 +47,11 @@ type Memory struct {
 	// SmallBatches are parts of names of products, in lower case. Products with such a name get the first batches
 	// whatever memory they have.
 	SmallBatches []string
-	// TokensOfAllData is set where the limit of tokens holds for all data ranks together instead of for each.
+	// TokensOfAllData is set where the limit of tokens holds for all data ranks together instead of for each, so that the engine's
+	// default is divided among them.
 	TokensOfAllData bool
+	// LoadsWhole is set where all weights are on the device as the checkpoint stores them before the engine makes others of them.
+	LoadsWhole bool
 	// ContextShards is set where training shares out weights, gradients and optimizer over the context ranks as well as
 	// over the data ranks.
 	ContextShards bool
@@ -52,6 +66,19 @@ type Batches struct {
 
 // Batch is the most tokens and the most sequences of a step.
 type Batch struct{ Tokens, Sequences int64 }
+
+// FewestTokens is the chunk of prompts that vLLM and SGLang take by default on small devices, and the least that a plan leaves to a rank.
+const FewestTokens = 2048
+
+// TokensOfEach returns how many of an engine's default tokens of a step each of so many data ranks takes: not less than fewest where they
+// share them, since launchers write the limit of all of them. Prompts would be held up on 32 ranks that only share the default; large
+// instances are run with 16384 a rank. Source: https://github.com/sgl-project/sglang/issues/6017.
+func (m *Memory) TokensOfEach(tokens, data, fewest int64) int64 {
+	if !m.TokensOfAllData || data <= 1 {
+		return tokens
+	}
+	return min(tokens, max(fewest, tokens/data))
+}
 
 // Limits returns the default limits of a step on a device, for the engine as a server or, offline, as a library.
 func (m *Memory) Limits(d Device, offline bool) Batch {

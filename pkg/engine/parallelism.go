@@ -14,6 +14,9 @@ type Parallelism struct {
 	// AttentionData is set where groups of devices can each have sequences of their own while all share the experts.
 	// AllAttentionData is set where all tensor ranks must then do so.
 	AttentionData, AllAttentionData bool
+	// WideAbove is the number of data ranks above which each of them has dense blocks and shared experts whole, and sends tokens to
+	// the ranks of their experts alone; 0 where there is no such way of running. It takes as many expert ranks, and no tensor ranks.
+	WideAbove int
 	// DecodeContext is the rule for tensor ranks that share out the tokens of the cache; nil where they cannot.
 	DecodeContext *DecodeContext
 	// TrainsExperts is set where an expert degree is worth choosing in training.
@@ -49,6 +52,15 @@ type Case struct {
 	Side int
 	// CutsBlocks says that the tensor ranks cut through such a block in a matrix other than those of routed experts.
 	CutsBlocks bool
+}
+
+// UnbalancedExpertRanks is how many ranks share out whole experts without their engine balancing them: as many as a host has devices. Among
+// more the fullest has so much more to do than the mean that those who run so many balance them, with no experts beside the model's own.
+const UnbalancedExpertRanks = 8
+
+// Wide says whether data ranks have all but the routed experts whole: see WideAbove.
+func (p *Parallelism) Wide(tensor, data, expert int) bool {
+	return p.WideAbove > 0 && data > p.WideAbove && tensor == 1 && expert == data
 }
 
 // Refusal is why an engine cannot run a case.
@@ -163,14 +175,14 @@ func (e *Engine) RefusesContext(c *Case) *Refusal {
 }
 
 // RefusesData says why data ranks cannot lie beside tensor ranks. Engines whose tensor degree holds the data ranks split
-// dense blocks and shared experts over all of them. Source: SGLang's DeepseekV2MLP, whose tensor degree is the engine's
-// unless --moe-dense-tp-size says otherwise.
+// dense blocks and shared experts over all of them, unless they are Wide. Source: SGLang's DeepseekV2MLP, whose tensor degree
+// is the engine's unless --moe-dense-tp-size says otherwise.
 func (e *Engine) RefusesData(c *Case) *Refusal {
 	if r := e.RefusesAttentionData(c); r != nil {
 		return r
 	}
 	moe := c.Architecture.MoE
-	if moe == nil || c.Data <= 1 || !e.Ranks.TensorHoldsData {
+	if moe == nil || c.Data <= 1 || !e.Ranks.TensorHoldsData || e.Parallelism.Wide(c.Tensor, c.Data, c.Expert) {
 		return nil
 	}
 	ranks := c.Tensor * c.Data

@@ -20,17 +20,17 @@ var sglangSupport = []Support{
 	},
 	{
 		Vendor: "nvidia", Devices: ampereOn, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4),
-		Source: sglangKernels, Looked: "0.5.10",
+		Makes: fp8, Source: sglangKernels, Looked: "0.5.10",
 	},
 	{Vendor: "nvidia", Devices: blackwell, Precisions: []v1alpha1.Precision{v1alpha1.NVFP4}, Source: sglangKernels, Looked: "0.5.10"},
 	{
 		Vendor: "amd", Devices: []string{"CDNA2"}, Precisions: with(wide, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.NVFP4),
 		Source: sglangKernels, Looked: "0.5.10",
 	},
-	{Vendor: "amd", Devices: []string{"CDNA3"}, Source: sglangKernels, Looked: "0.5.10"},
+	{Vendor: "amd", Devices: []string{"CDNA3"}, Makes: fp8, Source: sglangKernels, Looked: "0.5.10"},
 	{
 		Vendor: "amd", Devices: []string{"CDNA4"}, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4),
-		Source: sglangKernels, Looked: "0.5.10",
+		Makes: fp8, Source: sglangKernels, Looked: "0.5.10",
 	},
 	{
 		Vendor: "huawei", Devices: []string{"Ascend 910"}, Precisions: with(wide, v1alpha1.INT8, v1alpha1.INT4),

@@ -169,5 +169,9 @@ type trait struct {
 
 var (
 	withEncoder = trait{"an encoder", func(a *v1alpha1.Architecture) bool { return a.Encoder != nil }}
-	withTied    = trait{"one table for embedding and head", func(a *v1alpha1.Architecture) bool { return a.TiedEmbeddings }}
+	withIndexer = trait{"sparse attention", func(a *v1alpha1.Architecture) bool {
+		mla := a.Attention.MLA
+		return mla != nil && mla.Indexer != nil || a.Attention.Compressed != nil
+	}}
+	withTied = trait{"one table for embedding and head", func(a *v1alpha1.Architecture) bool { return a.TiedEmbeddings }}
 )

@@ -33,8 +33,20 @@ type Support struct {
 	Devices []string
 	// Precisions are the formats that weights are stored in; empty admits all, of engines that leave kernels to the program.
 	Precisions []v1alpha1.Precision
+	// Makes are the formats that the engine turns weights in 16 bits into while it loads them there.
+	Makes []v1alpha1.Precision
 	// Source is where this is documented, Looked the version that it was read for; empty where the source has none.
 	Source, Looked string
+}
+
+// Lack is devices on which an engine has no kernels for models with a trait.
+type Lack struct {
+	// Vendor is in lower case, Devices are as in Support.
+	Vendor  string
+	Devices []string
+	Of      trait
+	// Source is where this is documented.
+	Source string
 }
 
 // Device is the facts of a device that the table depends on.
@@ -96,6 +108,17 @@ func (f Formats) list() []v1alpha1.Precision {
 	return list
 }
 
+// Makes returns the formats that the engine turns weights in 16 bits into while it loads them on a device.
+func (e *Engine) Makes(on *Device) Formats {
+	var set Formats
+	for i := range e.Support {
+		if s := &e.Support[i]; len(s.Makes) > 0 && (on.Vendor == "" || s.Vendor == on.Vendor && on.is(s.Devices)) {
+			set |= setOf(s.Makes)
+		}
+	}
+	return set
+}
+
 // Formats returns the formats of weights that the engine runs on a device for a use; none where it does not run there. What is
 // not known of the device is not refused.
 func (e *Engine) Formats(on *Device, use Use) Formats {
@@ -114,11 +137,25 @@ func (e *Engine) Formats(on *Device, use Use) Formats {
 	return set
 }
 
-// Runs returns an error for a device or a format of weights that the engine is not known to run for a use; it says what to use
-// instead, and where that is documented.
-func (e *Engine) Runs(on Device, use Use, weights v1alpha1.Precision) error {
-	if e.Formats(&on, use).Has(weights) {
+// Without returns the entry by which the engine does not serve a model on a device; nil where it does, and where the model or the device
+// is not known.
+func (e *Engine) Without(on *Device, use Use, of *v1alpha1.Architecture) *Lack {
+	if of == nil || use != Serving || !on.known() {
 		return nil
 	}
-	return &Unsupported{Engine: e, Device: on, Use: use, Weights: weights}
+	for i := range e.Lacks {
+		if l := &e.Lacks[i]; l.Vendor == on.Vendor && on.is(l.Devices) && l.Of.has(of) {
+			return l
+		}
+	}
+	return nil
+}
+
+// Runs returns an error for a device, a format of weights or a model that the engine is not known to run for a use; it says what to use
+// instead, and where that is documented. The model is nil where none is asked about.
+func (e *Engine) Runs(on Device, use Use, weights v1alpha1.Precision, of *v1alpha1.Architecture) error {
+	if e.Formats(&on, use).Has(weights) && e.Without(&on, use, of) == nil {
+		return nil
+	}
+	return &Unsupported{Engine: e, Device: on, Use: use, Weights: weights, Model: of}
 }

@@ -134,9 +134,41 @@ func TestRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = e.Runs(c.on, c.use, c.weights)
+		err = e.Runs(c.on, c.use, c.weights, nil)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s, %s in %s, use %d: got %v, want %q", c.engine, c.on.Product, c.weights, c.use, err, c.want)
+		}
+	}
+}
+
+// TestLacks: a model with sparse attention is refused on devices that the engine has no kernel of it for, with the engines that have one, and
+// not where too little is known of the device.
+func TestLacks(t *testing.T) {
+	sparse := &v1alpha1.Architecture{Attention: v1alpha1.Attention{MLA: &v1alpha1.MLA{Indexer: &v1alpha1.Indexer{}}}}
+	compressed := &v1alpha1.Architecture{Attention: v1alpha1.Attention{Compressed: &v1alpha1.Compressed{}}}
+	latent := &v1alpha1.Architecture{Attention: v1alpha1.Attention{MLA: &v1alpha1.MLA{}}}
+	a100, h100 := Device{Vendor: "nvidia", Product: "NVIDIA A100-SXM4-80GB", Architecture: "Ampere"}, Device{Vendor: "nvidia", Product: "NVIDIA H100 80GB HBM3", Architecture: "Hopper"}
+	mi300x := Device{Vendor: "amd", Product: "AMD Instinct MI300X", Architecture: "CDNA3"}
+	const why = "it runs no models with sparse attention on NVIDIA A100-SXM4-80GB of nvidia (https://github.com/vllm-project/vllm/issues/38006): use SGLang"
+	for _, c := range []struct {
+		engine *Engine
+		on     Device
+		use    Use
+		of     *v1alpha1.Architecture
+		want   string
+	}{
+		{&vllm, a100, Serving, sparse, why},
+		{&vllm, a100, Serving, compressed, why},
+		{&vllm, a100, Serving, latent, ""},
+		{&vllm, a100, Serving, nil, ""},
+		{&vllm, h100, Serving, sparse, ""},
+		{&vllm, mi300x, Serving, sparse, ""},
+		{&vllm, Device{Vendor: "nvidia"}, Serving, sparse, ""},
+		{&sglang, a100, Serving, sparse, ""},
+	} {
+		err := c.engine.Runs(c.on, c.use, v1alpha1.FP8, c.of)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s on %s: got %v, want %q", c.engine.Name, c.on.Product, err, c.want)
 		}
 	}
 }
@@ -155,6 +187,11 @@ func TestSupportIsDocumented(t *testing.T) {
 		if s.Vendor == "" || s.Vendor != strings.ToLower(s.Vendor) || !strings.HasPrefix(s.Source, "https://") {
 			t.Errorf("%+v: needs a vendor in lower case and a source", s)
 		}
+		for _, p := range s.Makes {
+			if !setOf(s.Precisions).Has(p) {
+				t.Errorf("%+v: makes %s, which it does not run", s, p)
+			}
+		}
 		for _, p := range s.Precisions {
 			if !slices.Contains(stored[:], p) {
 				t.Errorf("%+v: weights are not stored in %s", s, p)
@@ -172,7 +209,7 @@ func TestTheDocumentedSupport(t *testing.T) {
 
 func documentedSupport() string {
 	var b strings.Builder
-	b.WriteString("| engine | vendor | devices | weights in | version |\n| --- | --- | --- | --- | --- |\n")
+	b.WriteString("| engine | vendor | devices | weights in | of which it makes while loading | version |\n| --- | --- | --- | --- | --- | --- |\n")
 	for e := range Rows() {
 		for i := range e.Support {
 			s := &e.Support[i]
@@ -183,8 +220,42 @@ func documentedSupport() string {
 			if set := setOf(s.Precisions); len(s.Precisions) > 0 || e.Uses != nil && !e.madeFor(Training) {
 				formats = strings.Trim(fmt.Sprint(set.list()), "[]")
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | [%s](%s) |\n", e.Name, s.Vendor, devices, formats, cmp.Or(s.Looked, "now"), s.Source)
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | [%s](%s) |\n", e.Name, s.Vendor, devices, formats, strings.Trim(fmt.Sprint(s.Makes), "[]"), cmp.Or(s.Looked, "now"), s.Source)
 		}
 	}
 	return b.String()
+}
+
+// TestMakes: what an engine makes while loading depends on the device, and it has a word for each such format.
+func TestMakes(t *testing.T) {
+	for _, c := range []struct {
+		engine v1alpha1.Engine
+		on     Device
+		want   bool
+	}{
+		{v1alpha1.EngineVLLM, Device{Vendor: "nvidia", Architecture: "Hopper"}, true},
+		{v1alpha1.EngineVLLM, Device{Vendor: "nvidia", Architecture: "Volta"}, false},
+		{v1alpha1.EngineVLLM, Device{Vendor: "amd", Architecture: "CDNA3"}, true},
+		{v1alpha1.EngineVLLM, Device{Vendor: "intel", Architecture: "Gaudi3"}, false},
+		{v1alpha1.EngineVLLM, Device{Vendor: "google", Architecture: "v6e"}, false},
+		{v1alpha1.EngineVLLM, Device{}, true},
+		{v1alpha1.EngineSGLang, Device{Vendor: "nvidia", Architecture: "Turing"}, false},
+		{v1alpha1.EngineTensorRTLLM, Device{Vendor: "nvidia", Architecture: "Hopper"}, false},
+		{v1alpha1.EngineMPI, Device{}, false},
+	} {
+		e, err := Find(c.engine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := e.Makes(&c.on).Has(v1alpha1.FP8); got != c.want {
+			t.Errorf("%s makes FP8 on %+v: %t, want %t", c.engine, c.on, got, c.want)
+		}
+	}
+	for e := range Rows() {
+		for _, p := range e.Makes(&Device{}).list() {
+			if !e.MakesWhileLoading(v1alpha1.BF16, p) {
+				t.Errorf("%s makes %s, and has no word for it", e.Name, p)
+			}
+		}
+	}
 }

@@ -20,6 +20,8 @@ var tensorRTLLM = Engine{
 	Ranks:       Ranks{Order: "tp-dp-cp-pp", TensorHoldsData: true, Experts: Experts{Over: []string{"tp", "dp"}}},
 	Memory: Memory{
 		Rule: OfFree, Permille: 900, Block: 32, Sampler: 600, Batches: []Batches{{Serving: Batch{8192, 2048}}},
+		// GUARANTEED_NO_EVICT, the default, admits a request only where it can end without another being paused.
+		Preemption: Preemption{Source: "https://nvidia.github.io/TensorRT-LLM/performance/performance-tuning-guide/useful-runtime-flags.html"},
 	},
 	OldCosts:  "TensorRT-LLM 0",
 	Launchers: []string{"tensorrt-llm"},

@@ -8,12 +8,13 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Unsupported is why an engine does not run a format of weights on a device, or does not run there at all.
+// Unsupported is why an engine does not run a format of weights or a model on a device, or does not run there at all.
 type Unsupported struct {
 	Engine  *Engine
 	Device  Device
 	Use     Use
-	Weights v1alpha1.Precision // empty where none was asked for
+	Weights v1alpha1.Precision     // empty where none was asked for
+	Model   *v1alpha1.Architecture // nil where none was asked about
 }
 
 // Error names the engine, the device, what to use instead, and where that is documented.
@@ -26,11 +27,14 @@ func (u *Unsupported) Why() string {
 		return fmt.Sprintf("%s serves models and trains none (%s): use devices that train", device, only.Source)
 	}
 	if u.Use == Training && !u.Engine.madeFor(Training) {
-		return "it serves models and trains none: use " + alternatives(Others(Device{}, Training, ""))
+		return "it serves models and trains none: use " + alternatives(Others(Device{}, Training, "", nil))
 	}
 	runs := u.Engine.Formats(&u.Device, u.Use)
 	if runs == 0 {
 		return fmt.Sprintf("it does not run on %s (%s): %s", device, u.Engine.Documented, u.instead())
+	}
+	if lack := u.Engine.Without(&u.Device, u.Use, u.Model); lack != nil {
+		return fmt.Sprintf("it runs no models with %s on %s (%s): %s", lack.Of.words, device, lack.Source, u.instead())
 	}
 	return fmt.Sprintf("it runs no weights in %s on %s (%s): use %s", u.Weights, device, u.source(), alternatives(runs.list()))
 }
@@ -47,17 +51,18 @@ func (u *Unsupported) source() string {
 
 // instead names the engines of the table that run on the device, or else the devices that the engine runs on.
 func (u *Unsupported) instead() string {
-	if names := Others(u.Device, u.Use, u.Weights); len(names) > 0 {
+	if names := Others(u.Device, u.Use, u.Weights, u.Model); len(names) > 0 {
 		return "use " + alternatives(names)
 	}
 	return "use other devices"
 }
 
-// Others returns the names of the engines that are known to run a format of weights on a device, in the table's order.
-func Others(on Device, use Use, weights v1alpha1.Precision) []v1alpha1.Engine {
+// Others returns the names of the engines that are known to run a format of weights and a model, if one is given, on a device, in the
+// table's order.
+func Others(on Device, use Use, weights v1alpha1.Precision, of *v1alpha1.Architecture) []v1alpha1.Engine {
 	var names []v1alpha1.Engine
 	for _, e := range table {
-		if len(e.Support) > 0 && e.madeFor(use) && e.Formats(&on, use).Has(weights) {
+		if len(e.Support) > 0 && e.madeFor(use) && e.Formats(&on, use).Has(weights) && e.Without(&on, use, of) == nil {
 			names = append(names, e.Name)
 		}
 	}

@@ -13,6 +13,7 @@ var vllm = Engine{
 	Name:       v1alpha1.EngineVLLM,
 	Looked:     "0.19.0",
 	Support:    vllmSupport,
+	Lacks:      vllmLacks,
 	Documented: vllmHardware,
 	Uses:       []Use{Serving},
 	Parallelism: Parallelism{
@@ -23,6 +24,7 @@ var vllm = Engine{
 	Ranks:  Ranks{Order: "tp-pp-dp", Experts: Experts{Over: []string{"tp", "cp", "dp"}, Whole: true}},
 	Memory: Memory{
 		Rule: OfTotal, Permille: 900, Block: 16, Lookahead: true, PadsExperts: true,
+		Preemption: Preemption{Recomputes: true, Source: "https://docs.vllm.ai/en/v0.17.1/configuration/optimization/"},
 		Batches: []Batches{
 			{Below: 70 * gib, Serving: Batch{2048, 256}, Offline: Batch{8192, 256}},
 			{Serving: Batch{8192, 1024}, Offline: Batch{16384, 1024}},

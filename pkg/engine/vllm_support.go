@@ -25,6 +25,7 @@ const (
 var (
 	wide = []v1alpha1.Precision{v1alpha1.FP32, v1alpha1.BF16, v1alpha1.FP16}
 	half = []v1alpha1.Precision{v1alpha1.FP32, v1alpha1.FP16}
+	fp8  = []v1alpha1.Precision{v1alpha1.FP8}
 )
 
 // with returns formats with further ones.
@@ -42,17 +43,17 @@ var vllmSupport = []Support{
 	},
 	{
 		Vendor: "nvidia", Devices: []string{"Turing"}, Precisions: with(half, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.NVFP4),
-		Source: vllmKernels, Looked: "0.32.0",
+		Makes: fp8, Source: vllmKernels, Looked: "0.32.0",
 	},
-	{Vendor: "nvidia", Devices: ampereOn, Source: vllmKernels, Looked: "0.32.0"},
+	{Vendor: "nvidia", Devices: ampereOn, Makes: fp8, Source: vllmKernels, Looked: "0.32.0"},
 	{
 		Vendor: "amd", Devices: []string{"CDNA2"}, Precisions: with(wide, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.NVFP4),
 		Source: vllmROCm, Looked: "0.19.0",
 	},
-	{Vendor: "amd", Devices: []string{"CDNA3"}, Source: vllmROCm, Looked: "0.19.0"},
+	{Vendor: "amd", Devices: []string{"CDNA3"}, Makes: fp8, Source: vllmROCm, Looked: "0.19.0"},
 	{
 		Vendor: "amd", Devices: []string{"CDNA4"}, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4),
-		Source: vllmROCm, Looked: "0.19.0",
+		Makes: fp8, Source: vllmROCm, Looked: "0.19.0",
 	},
 	{
 		Vendor: "amd", Devices: []string{"RDNA3", "RDNA3.5"}, Precisions: with(wide, v1alpha1.INT8, v1alpha1.INT4),
@@ -60,11 +61,11 @@ var vllmSupport = []Support{
 	},
 	{
 		Vendor: "amd", Devices: []string{"RDNA4"}, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4),
-		Source: vllmROCm, Looked: "0.19.0",
+		Makes: fp8, Source: vllmROCm, Looked: "0.19.0",
 	},
 	{
 		Vendor: "intel", Devices: intelGPUs, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4),
-		Source: vllmXPU, Looked: "0.31.0",
+		Makes: fp8, Source: vllmXPU, Looked: "0.31.0",
 	},
 	{Vendor: "intel", Devices: gaudis, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT4), Source: vllmGaudi, Looked: "0.16.0"},
 	{
@@ -94,6 +95,13 @@ var vllmSupport = []Support{
 	},
 	{Vendor: "tenstorrent", Precisions: wide, Source: vllmTT},
 }
+
+// vllmLacks: the kernels of sparse attention, FlashMLA's and FlashInfer's, are for Hopper and Blackwell; without one vLLM does not start ("No
+// valid attention backend found"). That of DeepSeek V4 is the same, and its cache is in FP8 always (issue 50576).
+var vllmLacks = []Lack{{
+	Vendor: "nvidia", Devices: []string{"Volta", "Turing", "Ampere", "Ada"}, Of: withIndexer,
+	Source: "https://github.com/vllm-project/vllm/issues/38006",
+}}
 
 // Architectures that engines support together.
 var (

@@ -52,12 +52,14 @@ type Concurrency struct {
 	Running int64 `json:"running"`
 	// LimitedBy names the bound that is reached first: kvCache, maxSequences, requests, concurrency or maxTPOT.
 	LimitedBy string `json:"limitedBy,omitempty"`
-	// KVCache is how many requests of full length fit in the cache, Engine how many a step takes, Requests how many are
+	// KVCache is how many requests fit in the cache, at full length or as they run, Engine how many a step takes, Requests how many are
 	// offered, Asked how many are in flight.
 	KVCache  int64 `json:"kvCache"`
 	Engine   int64 `json:"maxSequences"`
 	Requests int64 `json:"requests,omitempty"`
 	Asked    int64 `json:"concurrency,omitempty"`
+	// Preempted is the share of requests that are preempted and computed again.
+	Preempted float64 `json:"preempted,omitempty"`
 }
 
 // Ranges are the ranges of the figures.
@@ -75,8 +77,8 @@ type Range struct {
 
 func (s *Serving) answer(p *place) *Answer {
 	warnings := p.warnings
-	if most := p.Model.Architecture.MaxContext; most > 0 && s.Input+s.Output > int64(most) {
-		longer := fmt.Sprintf("%d tokens are more than the %d that %s was made for", s.Input+s.Output, most, p.Model.Name)
+	if most := p.Model.Architecture.MaxContext; most > 0 && s.longest() > int64(most) {
+		longer := fmt.Sprintf("%d tokens are more than the %d that %s was made for", s.longest(), most, p.Model.Name)
 		warnings = append(slices.Clip(warnings), longer)
 	}
 	return &Answer{

@@ -19,8 +19,13 @@ import (
 
 // Load is the requests that an instance gets.
 type Load struct {
-	// Input and Output are the prompt and answer tokens of a request.
+	// Input and Output are the prompt and answer tokens of a request in the mean.
 	Input, Output int64
+	// Longest is the tokens of the longest sequence; 0 means Input and Output. Variation is the standard deviation of prompts,
+	// and of answers, in percent of their mean.
+	Longest, Variation int64
+	// Capacity is what the cache holds of the requests that run; empty means Typical.
+	Capacity v1alpha1.Capacity
 	// Concurrency is how many requests are in flight over all replicas; 0 means as many as can run.
 	Concurrency int64
 	// Requests is how many requests are offered at once in all; 0 means that there is always another one.
@@ -29,6 +34,9 @@ type Load struct {
 	// limit and that requests come as others finish.
 	MaxTPOT float64
 }
+
+// longest returns the tokens of the longest sequence.
+func (l *Load) longest() int64 { return cmp.Or(l.Longest, l.Input+l.Output) }
 
 // Deployment is a model on devices of one kind.
 type Deployment struct {
@@ -82,9 +90,14 @@ func withinBounds(list []bound) error {
 
 func (s *Serving) normal() error {
 	s.Replicas = cmp.Or(s.Replicas, 1)
+	if !slices.Contains([]v1alpha1.Capacity{"", v1alpha1.CapacityTypical, v1alpha1.CapacityFullLength}, s.Capacity) {
+		return fmt.Errorf("capacity %s: use Typical or FullLength", s.Capacity)
+	}
 	if err := withinBounds([]bound{
 		{"isl", s.Input, 1, maxTokens},
 		{"osl", s.Output, 1, maxTokens},
+		{"max-model-len", s.longest(), s.Input + s.Output, 2 * maxTokens},
+		{"length-variation", s.Variation, 0, 400},
 		{"concurrency", s.Concurrency, 0, maxConcurrency},
 		{"requests", s.Requests, 0, maxRequests},
 		{"max-batched-tokens", s.MaxBatchedTokens, 0, maxTokens},
@@ -126,7 +139,7 @@ func (d Deployment) placed(training *v1alpha1.TrainingWorkload) (*place, error) 
 		use = engine.Training
 	}
 	on := engine.Device{Vendor: p.Product.Vendor, Product: p.Product.Name, Architecture: p.Product.Architecture}
-	if err := p.Engine.Runs(on, use, p.Weights); err != nil {
+	if err := p.Engine.Runs(on, use, p.Weights, &p.Model.Architecture); err != nil {
 		return nil, err
 	}
 	if err := p.fillCache(training == nil); err != nil {
@@ -152,6 +165,9 @@ func (d Deployment) placed(training *v1alpha1.TrainingWorkload) (*place, error) 
 		return nil, err
 	}
 	p.fabric()
+	if origin := shape.Origin(p.Engine.Engine, p.Model, p.Weights, p.Engine.Makes(&on)); training == nil && origin != "" {
+		p.warnings = append(p.warnings, origin)
+	}
 	if !computes(&p.Product, p.Weights) {
 		p.warnings = append(p.warnings, fmt.Sprintf("%s does not compute in %s: weights are stored in it and expanded to 16 bits", p.Product.Name, p.Weights))
 	}
@@ -226,9 +242,11 @@ func (p *place) estimator(tier *shape.Tier) (*cost.Estimator, error) {
 
 // look asks the planner about the load on so many devices; about the given degrees alone where there are any.
 func (s *Serving) look(p *place, asked *v1alpha1.Parallelism, devices int) (*look, error) {
-	input, output := int32(s.Input), int32(s.Output)
+	input, output, variation := int32(s.Input), int32(s.Output), int32(s.Variation)
 	return p.look(&v1alpha1.ModelPlacementSpec{Parallelism: asked, Workload: v1alpha1.Workload{
-		Inference: &v1alpha1.InferenceWorkload{MaxModelLen: input + output, MaxSequences: 1, InputTokens: &input, OutputTokens: &output},
+		Inference: &v1alpha1.InferenceWorkload{
+			MaxModelLen: int32(s.longest()), MaxSequences: 1, InputTokens: &input, OutputTokens: &output, LengthVariationPercent: &variation, Capacity: s.Capacity,
+		},
 	}}, shape.Limits{Tokens: s.MaxBatchedTokens, Sequences: s.MaxSequences}, devices)
 }
 
@@ -262,7 +280,7 @@ func (s *Serving) on(p *place, l *look) (*Answer, error) {
 	}
 	a.Fits = true
 	a.Concurrency = s.running(p, tightest(a.Stages), c.Footprint.Setup().Inference.BatchedSequences)
-	if err := s.times(p, a, c); err != nil {
+	if err := s.times(p, a, c, l.flavor.Offer); err != nil {
 		return nil, err
 	}
 	return a, s.fill(a, c, l.memory)
@@ -300,8 +318,8 @@ func (s *Serving) running(p *place, room, sequences int64) Concurrency {
 	return c
 }
 
-// times estimates how fast the deployment is.
-func (s *Serving) times(p *place, a *Answer, c *shape.Candidate) error {
+// times estimates how fast the deployment is on devices that offer so many bytes.
+func (s *Serving) times(p *place, a *Answer, c *shape.Candidate, offer int64) error {
 	e, err := p.estimator(c.Tier)
 	if err != nil {
 		return err
@@ -310,6 +328,13 @@ func (s *Serving) times(p *place, a *Answer, c *shape.Candidate) error {
 	load := &q.Workload
 	load.Concurrency = max(1, float64(a.Concurrency.Running)/copies)
 	load.Clients, load.Requests = float64(s.Concurrency)/copies, float64(s.Requests)/copies
+	each := int64(math.Ceil(load.Concurrency))
+	spare := c.Footprint.Spared(c.Ends, func(int) int64 { return offer }, each)
+	if pressed := c.Tier.Problem.Pressure(spare, each, c.Data); pressed.Waiting > 0 {
+		load.Clients = max(load.Clients, load.Concurrency)
+		load.Concurrency, load.Again = load.Concurrency*(1-pressed.Waiting), pressed.Again
+		a.Concurrency.Preempted = rounded(pressed.Preempted)
+	}
 	if err := q.Check(); err != nil {
 		return fmt.Errorf("device %q: %w", p.Product.Name, err)
 	}
@@ -317,6 +342,9 @@ func (s *Serving) times(p *place, a *Answer, c *shape.Candidate) error {
 	got := e.Serve(&q)
 	if s.MaxTPOT > 0 {
 		full := got.TPOT.Value
+		if full > s.MaxTPOT { // fewer run than there is room for
+			load.Concurrency, load.Again, a.Concurrency.Preempted = max(1, float64(a.Concurrency.Running)/copies), 0, 0
+		}
 		if got = e.ServeUnder(&q, s.MaxTPOT); full > s.MaxTPOT {
 			a.limit(&got, copies)
 		}

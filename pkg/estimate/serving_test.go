@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/model"
@@ -194,8 +195,10 @@ func TestAnythingIsAnswered(t *testing.T) {
 				NetworkGbps: rapid.Float64().Draw(t, "network"),
 			},
 			Load: Load{
-				rapid.Int64().Draw(t, "isl") >> 44, rapid.Int64().Draw(t, "osl") >> 44, rapid.Int64().Draw(t, "n") >> 40,
-				rapid.Int64().Draw(t, "requests") >> 30, rapid.Float64().Draw(t, "limit"),
+				Input: rapid.Int64().Draw(t, "isl") >> 44, Output: rapid.Int64().Draw(t, "osl") >> 44,
+				Longest: max(0, rapid.Int64().Draw(t, "longest")>>43), Variation: rapid.Int64Range(-1, 401).Draw(t, "variation"),
+				Capacity:    v1alpha1.Capacity(rapid.SampledFrom([]string{"", "Typical", "FullLength", "Half"}).Draw(t, "capacity")),
+				Concurrency: rapid.Int64().Draw(t, "n") >> 40, Requests: rapid.Int64().Draw(t, "requests") >> 30, MaxTPOT: rapid.Float64().Draw(t, "limit"),
 			},
 			MaxBatchedTokens: rapid.Int64().Draw(t, "tokens") >> 45, MaxSequences: rapid.Int64().Draw(t, "sequences") >> 48,
 		}

@@ -1,6 +1,8 @@
 package estimate
 
 import (
+	"math"
+
 	"github.com/rankwright/rankwright/pkg/memory"
 )
 
@@ -22,6 +24,8 @@ type Stage struct {
 	CacheRoom int64 `json:"cacheRoomBytes"`
 	// Sequences is how many sequences of the full length the cache has room for.
 	Sequences int64 `json:"sequences"`
+	// Running is how many sequences it has room for as they run; 0 where that is Sequences.
+	Running int64 `json:"running,omitempty"`
 	// Reason says why the stage does not fit; empty where it does.
 	Reason string `json:"reason,omitempty"`
 }
@@ -32,9 +36,13 @@ func divide(f *memory.Footprint, ends []int, device memory.Device) []Stage {
 	first := 0
 	for _, end := range ends {
 		use, room := f.Use(first, end), f.Room(first, end, device)
+		running := room.Running
+		if running == room.Sequences {
+			running = 0
+		}
 		stages = append(stages, Stage{
 			FirstLayer: first, LastLayer: end - 1, Memory: Memory{Use: use, Total: use.Total()},
-			Available: room.Limit, CacheRoom: max(0, room.Free), Sequences: room.Sequences, Reason: room.Reason,
+			Available: room.Limit, CacheRoom: max(0, room.Free), Sequences: room.Sequences, Running: running, Reason: room.Reason,
 		})
 		first = end
 	}
@@ -54,9 +62,9 @@ func fullest(stages []Stage) Memory {
 
 // tightest returns the fewest sequences that any stage has room for.
 func tightest(stages []Stage) int64 {
-	least := stages[0].Sequences
+	least := int64(math.MaxInt64)
 	for i := range stages {
-		least = min(least, stages[i].Sequences)
+		least = min(least, max(stages[i].Sequences, stages[i].Running))
 	}
 	return least
 }

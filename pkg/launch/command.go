@@ -41,6 +41,13 @@ func (w *command) degree(p engine.Purpose, value int32) {
 	}
 }
 
+// balance has the engine balance the experts of many ranks, as the plan's times count them.
+func (w *command) balance(s *v1alpha1.Strategy) {
+	if s.Expert > engine.UnbalancedExpertRanks {
+		w.tell(engine.ForBalance, nil)
+	}
+}
+
 // format tells the engine's word for a format of numbers.
 func (w *command) format(p engine.Purpose, of v1alpha1.Precision) {
 	w.tell(p, w.of.Arguments.Word(p, of))

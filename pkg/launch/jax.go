@@ -1,6 +1,10 @@
 package launch
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/rankwright/rankwright/pkg/engine"
+)
 
 // jaxPort is the coordinator's port of JAX's own detection of Indexed Jobs.
 const jaxPort = 55527
@@ -14,14 +18,16 @@ var jax = launcher{
 	of:    ofJAX,
 	check: (*Copy).inOrder,
 	shared: func(c *Copy, e *Environment) {
-		e.set("JAX_COORDINATOR_ADDRESS", address(c.head().Host, c.port(jaxPort)))
-		e.set("JAX_NUM_PROCESSES", len(c.Pods))
+		w := command{of: ofJAX, Environment: e}
+		w.tell(engine.ForHead, address(c.head().Host, c.port(jaxPort)))
+		w.tell(engine.ForProcesses, len(c.Pods))
 	},
 	pod: func(c *Copy, p *Pod, e *Environment) {
-		e.set("JAX_PROCESS_ID", p.Worker)
+		w := command{of: ofJAX, Environment: e}
+		w.tell(engine.ForProcess, p.Worker)
 		// The TPU runtime numbers the chips of a host by itself.
 		if vendorOf(c) != google {
-			e.set("JAX_LOCAL_DEVICE_IDS", counting(len(p.Ranks)))
+			w.tell(engine.ForDevices, counting(len(p.Ranks)))
 		}
 	},
 }

@@ -24,6 +24,7 @@ var megatron = launcher{
 			w.tell(engine.ForExpert, s.Expert)
 			w.tell(engine.ForExpertTensor, s.Tensor)
 		}
+		w.precision(c)
 		w.training(c.Training)
 		if slices.Max(c.Split) != slices.Min(c.Split) {
 			w.tell(engine.ForFirst, c.Split[0])
@@ -31,6 +32,20 @@ var megatron = launcher{
 		}
 	},
 	pod: func(c *Copy, p *Pod, e *Environment) { torchrun.pod(c, p, e) },
+}
+
+// precision tells the 16 bits that are computed in, without which it is 32, and the library of collectives where it is one that
+// Megatron-LM knows: software of other devices puts its own in the place of NCCL.
+func (w *command) precision(c *Copy) {
+	switch c.sixteenBits() {
+	case v1alpha1.BF16:
+		w.tell(engine.ForBF16, nil)
+	case v1alpha1.FP16:
+		w.tell(engine.ForFP16, nil)
+	}
+	if library := w.of.Arguments.For(engine.ForLibrary); slices.Contains(library.Values, c.Backend) {
+		w.tell(engine.ForLibrary, c.Backend)
+	}
 }
 
 // training tells the job. States that are shared out by the first stage of ZeRO are those of the distributed optimizer; what the others

@@ -27,6 +27,11 @@ var sglang = launcher{
 			w.tell(engine.ForAttentionData, nil)
 		}
 		w.degree(engine.ForExpert, s.Expert)
+		w.balance(s)
+		if ofSGLang.Parallelism.Wide(int(s.Tensor), int(s.Data), int(s.Expert)) {
+			w.tell(engine.ForDenseTensor, 1)
+			w.tell(engine.ForExchange, exchangeOf(c))
+		}
 		w.split(c)
 		if len(c.Pods) > 1 {
 			w.tell(engine.ForNodes, len(c.Pods))
@@ -38,6 +43,14 @@ var sglang = launcher{
 			(&command{of: ofSGLang, Environment: e}).tell(engine.ForNode, p.Worker)
 		}
 	},
+}
+
+// exchangeOf is what takes tokens to experts on a copy's devices: DeepEP, or MORI on those of AMD.
+func exchangeOf(c *Copy) string {
+	if library, known := c.mesh.Library(); known && library.Maker == "amd" {
+		return "mori"
+	}
+	return "deepep"
 }
 
 // checkSGLang says why SGLang would give the pods other ranks than the plan: a node has whole stages, or a stage has whole

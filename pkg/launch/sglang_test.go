@@ -11,8 +11,8 @@ import (
 
 const (
 	sglangValues = "--tp-size --pp-size --dp-size --ep-size --max-running-requests --chunked-prefill-size --kv-cache-dtype --nnodes --node-rank --dist-init-addr " +
-		"--revision --quantization --dtype --context-length --mem-fraction-static"
-	sglangSwitches = "--enable-dp-attention"
+		"--revision --quantization --dtype --context-length --mem-fraction-static --moe-dense-tp-size --moe-a2a-backend"
+	sglangSwitches = "--enable-eplb --enable-dp-attention"
 )
 
 // sglangRanks are the ranks that SGLang gives a node: rank = tensor rank + stage x tensor size. Source:
@@ -68,6 +68,39 @@ func TestSGLangHasThePlansLimits(t *testing.T) {
 	b := f.bundle(t, "sglang")
 	if diff := cmp.Diff(want, flags(t, ofPod(t, b, 0), sglangValues, sglangSwitches)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// More data ranks than a host has devices send tokens to their experts alone, and have all else whole.
+func TestSGLangSharesExpertsWidely(t *testing.T) {
+	for _, test := range []struct {
+		vendor       string
+		data, expert int32
+		want         string
+	}{
+		{"nvidia", 16, 16, "1 deepep"}, {"amd", 16, 16, "1 mori"}, {"nvidia", 8, 8, " "}, {"nvidia", 16, 8, " "},
+	} {
+		s := degrees(1, 1, test.data)
+		s.Expert = test.expert
+		b := fixture{engine: v1alpha1.EngineSGLang, vendor: test.vendor, strategy: s, nodes: []int{int(test.data) / 2, int(test.data) / 2}}.bundle(t, "sglang")
+		read := flags(t, ofPod(t, b, 1), sglangValues, sglangSwitches)
+		if got := read["--moe-dense-tp-size"] + " " + read["--moe-a2a-backend"]; got != test.want {
+			t.Errorf("%d data and %d expert ranks of %s: %q, want %q", test.data, test.expert, test.vendor, got, test.want)
+		}
+	}
+}
+
+// Experts of more ranks than a host has devices are balanced: plans count on it.
+func TestExpertsOfManyRanksAreBalanced(t *testing.T) {
+	for _, launcher := range []string{"vllm", "sglang"} {
+		for ranks, want := range map[int32]bool{8: false, 16: true} {
+			s := degrees(1, 1, ranks)
+			s.Expert = ranks
+			b := fixture{engine: v1alpha1.Engine(map[string]string{"vllm": "vLLM", "sglang": "SGLang"}[launcher]), strategy: s, nodes: []int{int(ranks) / 2, int(ranks) / 2}}.bundle(t, launcher)
+			if got := slices.Contains(ofPod(t, b, 1).Arguments, "--enable-eplb"); got != want {
+				t.Errorf("%s with %d expert ranks: balanced %t, want %t", launcher, ranks, got, want)
+			}
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func (j *Job) runsThere(e *engine.Engine, c *Copy) error {
 	}
 	for i := range c.Pods {
 		for _, id := range c.Pods[i].Devices {
-			if err := e.Runs(j.known(c.Pods[i].Node, id), use, c.quantization); err != nil {
+			if err := e.Runs(j.known(c.Pods[i].Node, id), use, c.quantization, &c.model.Architecture); err != nil {
 				return err
 			}
 		}

@@ -137,7 +137,7 @@ func TestMegatron(t *testing.T) {
 		s.Expert = 2
 		f := fixture{engine: v1alpha1.EngineMegatron, strategy: s, layers: layers}
 		b := f.bundle(t, "megatron")
-		read := flags(t, ofPod(t, b, 0), megatronValues, "")
+		read := flags(t, ofPod(t, b, 0), megatronValues, "--bf16")
 		if diff := cmp.Diff(layers, megatronSplit(t, read, total)); diff != "" {
 			t.Errorf("(-planned +Megatron's):\n%s", diff)
 		}
@@ -174,18 +174,21 @@ func TestDeepSpeed(t *testing.T) {
 func TestMegatronHasTheJob(t *testing.T) {
 	plan, spec := fixture{engine: v1alpha1.EngineMegatron, strategy: degrees(2, 1, 2)}.plan(t)
 	for _, c := range []struct {
-		job  *v1alpha1.TrainingWorkload
-		want string
+		job      *v1alpha1.TrainingWorkload
+		computed v1alpha1.Precision
+		want     string
 	}{
-		{nil, ""},
-		{&v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 64}, " --seq-length 4096 --micro-batch-size 1 --global-batch-size 64"},
+		{nil, v1alpha1.BF16, " --bf16"},
+		{nil, v1alpha1.FP16, " --fp16"},
+		{nil, v1alpha1.FP32, ""},
+		{&v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 64}, v1alpha1.BF16, " --bf16 --seq-length 4096 --micro-batch-size 1 --global-batch-size 64"},
 		{
-			&v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 64, MicroBatch: 2, Sharding: "ZeRO1", ActivationCheckpointing: true},
-			" --seq-length 4096 --micro-batch-size 2 --global-batch-size 64 --use-distributed-optimizer" +
+			&v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 64, MicroBatch: 2, Sharding: "ZeRO1", ActivationCheckpointing: true}, v1alpha1.BF16,
+			" --bf16 --seq-length 4096 --micro-batch-size 2 --global-batch-size 64 --use-distributed-optimizer" +
 				" --recompute-granularity full --recompute-method uniform --recompute-num-layers 1",
 		},
 	} {
-		plan.Training = c.job
+		plan.Training, plan.Quantization, plan.ComputeType, plan.KVCacheType = c.job, c.computed, c.computed, ""
 		job, err := NewJob(plan, spec, Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -55,6 +55,7 @@ func vllmEngine(c *Copy, e *Environment, backend string) *command {
 	w.degree(engine.ForDecodeContext, s.DecodeContext)
 	if s.Expert > 1 {
 		w.tell(engine.ForExpert, nil)
+		w.balance(s)
 	}
 	w.split(c)
 	if c.World > 1 {

@@ -64,7 +64,7 @@ func TestVLLMGivesEachPodItsRanks(t *testing.T) {
 			f.engine = v1alpha1.EngineVLLM
 			b := f.bundle(t, "vllm")
 			for i, pod := range b.Pods {
-				read := flags(t, ofPod(t, b, i), vllmValues, "--enable-expert-parallel --headless")
+				read := flags(t, ofPod(t, b, i), vllmValues, "--enable-expert-parallel --enable-eplb --headless")
 				if diff := cmp.Diff(pod.Ranks, vllmRanks(t, read)); diff != "" {
 					t.Errorf("pod %d (-planned +vLLM's):\n%s", i, diff)
 				}
@@ -108,7 +108,7 @@ func TestVLLMHasThePlansLimits(t *testing.T) {
 		"--max-model-len": "4096", "--gpu-memory-utilization": "0.9", "--distributed-executor-backend": "mp",
 	}
 	b := f.bundle(t, "vllm")
-	if diff := cmp.Diff(want, flags(t, ofPod(t, b, 0), vllmValues, "--enable-expert-parallel --headless")); diff != "" {
+	if diff := cmp.Diff(want, flags(t, ofPod(t, b, 0), vllmValues, "--enable-expert-parallel --enable-eplb --headless")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

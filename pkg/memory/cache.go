@@ -13,6 +13,8 @@ type cache struct {
 	context   int64
 	length    int64
 	block     int64
+	// mean and deviation are those of the tokens of a running sequence; a mean of 0 is not said.
+	mean, deviation int64
 	// ahead is how many tokens of a step layers with a window keep beside the window.
 	ahead int64
 }
@@ -23,6 +25,7 @@ func (f *Footprint) caching() cache {
 	c := cache{
 		model: s.Model, precision: s.KV, tensor: s.Layout.Tensor, context: int64(s.Layout.DecodeContext),
 		length: s.Inference.MaxModelLen, block: s.Inference.BlockTokens,
+		mean: s.Inference.Mean, deviation: s.Inference.Deviation,
 	}
 	if f.counter.engine.Lookahead {
 		c.ahead = s.Inference.BatchedTokens
@@ -34,9 +37,28 @@ func (f *Footprint) caching() cache {
 // size.
 const anyLength = 1 << 32
 
+// bytesOf returns what a layer keeps of some tokens of a sequence, without what it keeps of it whatever its length where it also keeps tokens.
+func (c *cache) bytesOf(layer int, tokens int64) int64 {
+	return c.model.LayerKVBytesPerRank(layer, tokens, c.tensor, c.precision) - c.encoded(layer)
+}
+
+// encoded returns the bytes of the keys and values of an encoder's output, which a layer keeps beside those of a sequence's tokens.
+func (c *cache) encoded(layer int) int64 {
+	if c.model.Architecture.Encoder == nil {
+		return 0
+	}
+	return c.model.LayerStateBytesPerRank(layer, c.tensor, c.precision)
+}
+
 // token returns the bytes of one token's cache in a layer.
-func (c *cache) token(layer int) int64 {
-	return bounded(c.model.LayerKVBytesPerRank(layer, 1, c.tensor, c.precision))
+func (c *cache) token(layer int) int64 { return bounded(c.bytesOf(layer, 1)) }
+
+// input returns how many tokens of an encoder's output a layer keeps of each sequence, in whole blocks.
+func (c *cache) input(layer int) int64 {
+	if encoded := c.encoded(layer); encoded > 0 {
+		return c.blocks(encoded / c.bytesOf(layer, 1))
+	}
+	return 0
 }
 
 // kept returns how many tokens of a sequence a layer keeps on a rank, in whole blocks, and how many tokens of a step a
@@ -44,18 +66,30 @@ func (c *cache) token(layer int) int64 {
 // block more than its length, because it does not start at the edge of a block. A layer with a state of fixed size keeps
 // 1.
 func (c *cache) kept(layer int) (sequence, step int64) {
-	one := c.model.LayerKVBytesPerRank(layer, 1, c.tensor, c.precision)
-	most := c.model.LayerKVBytesPerRank(layer, anyLength, c.tensor, c.precision)
+	one, most := c.bytesOf(layer, 1), c.bytesOf(layer, anyLength)
 	if one <= 0 || most <= one {
 		return min(1, max(0, one)), 0
 	}
 	whole := c.blocks(c.length)
 	window := most / one
 	if window >= anyLength/2 {
-		return whole, 0
+		return whole + c.input(layer), 0
 	}
 	sequence = min(c.blocks(window)+c.block, whole)
 	return sequence, min(c.blocks(window-1+c.ahead)+c.block, whole) - sequence
+}
+
+// running returns the tokens that a layer keeps of a running sequence in the mean, and their deviation, where it keeps at
+// most so many. Of the last block half is empty in the mean; where sequences do not deviate, all are at their longest. A layer
+// that keeps fewer than the mean is counted as full.
+func (c *cache) running(layer int, most int64) (mean, deviation int64) {
+	if mean = ceil(c.mean, c.context) + c.block/2; c.deviation == 0 {
+		mean = c.blocks(c.mean)
+	}
+	if mean += c.input(layer); mean >= most {
+		return most, 0
+	}
+	return mean, ceil(c.deviation, c.context)
 }
 
 // blocks returns a rank's share of some tokens, in whole blocks.

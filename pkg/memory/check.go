@@ -130,6 +130,8 @@ func (in *Inference) normal(m *engine.Memory, d Device) error {
 	return inBounds([]bound{
 		{"inference.maxModelLen", in.MaxModelLen, 1, maxTokens},
 		{"inference.sequences", in.Sequences, 1, maxSequences},
+		{"inference.mean", in.Mean, 0, in.MaxModelLen},
+		{"inference.deviation", in.Deviation, 0, in.MaxModelLen},
 		{"inference.batchedTokens", in.BatchedTokens, 1, maxTokens},
 		{"inference.batchedSequences", in.BatchedSequences, 1, maxSequences},
 		{"inference.utilization", in.Utilization, 1, 1000},

@@ -17,6 +17,8 @@ type Counter struct {
 	forms     []form
 	rest      *model.Model // without routed experts
 	norm      int64
+	// loadsWhole says that all weights are loaded in the checkpoint's format before they are made ones of the setup's.
+	loadsWhole bool
 }
 
 // form is layers whose memory is equal.
@@ -47,6 +49,7 @@ func newCounter(s Setup, constants constants) (*Counter, error) {
 		setup: s, engine: &of.Memory, constants: constants,
 		runs: s.Model.LayerRuns(s.Weights), rest: withoutExperts(s.Model), norm: bounded(s.Model.FinalNormBytes(s.Weights)),
 	}
+	c.loadsWhole = s.Inference != nil && of.Memory.LoadsWhole && Made(of, s.Model, s.Weights)
 	w := c.weights(&s)
 	for _, run := range c.runs {
 		if run.Form == len(c.forms) {

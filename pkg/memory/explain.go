@@ -148,12 +148,16 @@ func (f *Footprint) table(bytes int64, rows bool) string {
 func (f *Footprint) explainCache(first, end int) []Line {
 	var lines []Line
 	c := f.caching()
+	sequences, spared := f.explainHeld(first, end)
 	for _, g := range groups(&f.cache, first, end) {
 		held, step := c.kept(g.first)
 		line := Line{
-			Component: "kvCache", Name: g.String(), Bytes: times(f.sequences(), g.bytes()),
-			Formula: fmt.Sprintf("%d sequences × %d layers × %d tokens × %d B", f.sequences(), g.count, held, c.token(g.first)),
+			Component: "kvCache", Name: g.String(), Bytes: times(sequences, g.bytes()),
+			Formula: fmt.Sprintf("%d sequences × %d layers × %d tokens × %d B", sequences, g.count, held, c.token(g.first)),
 			Note:    fmt.Sprintf("%s, whole blocks of %d tokens", c.precision, c.block),
+		}
+		if spared > 0 {
+			line = f.runningLine(&c, g, spared)
 		}
 		if held < c.blocks(c.length) {
 			line.Note += ", a window"
@@ -163,6 +167,13 @@ func (f *Footprint) explainCache(first, end int) []Line {
 			line.Formula += fmt.Sprintf(" + %d layers × %d tokens of a step × %d B", g.count, step, c.token(g.first))
 		}
 		lines = append(lines, line)
+	}
+	if spared > 0 { // divisions are rounded once for the whole run
+		rest := f.Use(first, end).Cache
+		for i := range lines {
+			rest -= lines[i].Bytes
+		}
+		lines[len(lines)-1].Bytes += rest
 	}
 	return lines
 }

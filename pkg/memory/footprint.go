@@ -7,6 +7,9 @@ type Footprint struct {
 	layers  int
 	// What the layers need: beside their routed experts and for these.
 	weights, experts, cache, step, kept, trained, trainedExperts sums
+	// Of the cache of a running sequence; empty where all sequences are held at full length.
+	mean, deviation sums
+	loading         sums // see Loading
 	// Bytes that the ends of the model add.
 	embedding, head, norm int64
 	inference             Inference // the setup's
@@ -88,6 +91,9 @@ func (f *Footprint) count() {
 	}
 	f.weights, f.cache, f.step = f.sum(forms, inWeights), f.sum(forms, inCache), f.sum(forms, inStep)
 	f.kept, f.trained = f.sum(forms, inKept), f.sum(forms, inTrained)
+	if f.inference.Mean > 0 {
+		f.mean, f.deviation = f.sum(forms, inMean), f.sum(forms, inDeviation)
+	}
 	f.countExperts()
 }
 
@@ -98,16 +104,19 @@ func (f *Footprint) countExperts() {
 		forms = append(forms, f.routed(&w, of))
 	}
 	f.experts, f.trainedExperts = f.sum(forms, inWeights), f.sum(forms, inTrained)
+	f.countLoading()
 }
 
-// amounts are what a device needs for a layer. In inference: weights, cache and the tokens of a step. In training:
-// weights, what is kept for the backward pass, and trained parameters.
-type amounts [5]int64
+// amounts are what a device needs for a layer. In inference: weights, cache of the longest sequence and of a running one, and
+// the tokens of a step. In training: weights, what is kept for the backward pass, and trained parameters.
+type amounts [7]int64
 
 const (
 	inWeights = iota
 	inCache
 	inStep
+	inMean
+	inDeviation
 	inKept
 	inTrained
 )
@@ -121,7 +130,10 @@ func (f *Footprint) layer(w *weights, layer int) amounts {
 	c := f.caching()
 	sequence, step := c.kept(layer)
 	token := c.token(layer)
-	return amounts{inWeights: held, inCache: times(sequence, token), inStep: times(step, token)}
+	mean, deviation := c.running(layer, sequence)
+	return amounts{
+		inWeights: held, inCache: times(sequence, token), inStep: times(step, token), inMean: times(mean, token), inDeviation: times(deviation, token),
+	}
 }
 
 // routed returns what a layer's routed experts need.
@@ -165,7 +177,7 @@ func (f *Footprint) KeptBytes() int64 {
 func (f *Footprint) Use(first, end int) Use {
 	u := Use{
 		Weights: f.weights.of(first, end) + f.experts.of(first, end),
-		Cache:   bounded(times(f.sequences(), f.sequenceBytes(first, end)) + f.step.of(first, end)),
+		Cache:   bounded(f.held(f.sequences(), first, end) + f.step.of(first, end)),
 		Engine:  f.engine, Communication: f.communication,
 	}
 	at := f.at(first, end)

@@ -18,11 +18,19 @@ func TestFormulas(t *testing.T) {
 	}
 	h100 := Device{Vendor: "nvidia", Product: "NVIDIA H100 80GB HBM3", TotalBytes: 81559 * mib}
 	serve := &Inference{MaxModelLen: 10000, Sequences: 9}
+	running := &Inference{MaxModelLen: 10000, Sequences: 9, Mean: 1500, Deviation: 1118}
 	for _, c := range []struct {
 		name  string
 		model string
 		setup Setup
 	}{
+		{"running", "Llama-3.1-8B", Setup{Weights: v1alpha1.BF16, Inference: running}},
+		{"running with windows", "Gemma-3-27B", Setup{Weights: v1alpha1.BF16, Layout: Layout{Tensor: 2}, Inference: running}},
+		{"running with decode context", "DeepSeek-V3", Setup{Weights: v1alpha1.FP8, KV: v1alpha1.FP8, Layout: Layout{Tensor: 8, DecodeContext: 8}, Inference: running}},
+		{"running with a state", "Qwen3-Next-80B-A3B", Setup{Weights: v1alpha1.BF16, Layout: Layout{Tensor: 2}, Inference: running}},
+		{"an encoder's output", "Whisper-large-v3", Setup{Weights: v1alpha1.FP16, Layout: Layout{Tensor: 2}, Inference: &Inference{MaxModelLen: 448, Sequences: 9}}},
+		{"running with an encoder's output", "Whisper-large-v3", Setup{Weights: v1alpha1.FP16, Inference: &Inference{MaxModelLen: 448, Sequences: 9, Mean: 100, Deviation: 50}}},
+		{"one at full length", "Llama-3.1-8B", Setup{Weights: v1alpha1.BF16, Inference: &Inference{MaxModelLen: 100000, Sequences: 9, Mean: 1500, Deviation: 1118}}},
 		{"dense", "Llama-3.1-8B", Setup{Weights: v1alpha1.BF16, Inference: serve}},
 		{"tied and split", "Gemma-3-27B", Setup{Weights: v1alpha1.BF16, Layout: Layout{Tensor: 2, Pipeline: 2}, Inference: serve}},
 		{"padded experts", "GPT-OSS-120B", Setup{Weights: v1alpha1.MXFP4, Layout: Layout{Tensor: 2, Expert: 2}, Inference: serve}},

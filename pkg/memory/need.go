@@ -63,14 +63,14 @@ func (f *Footprint) Need(first, end int) int64 {
 	}
 	at := f.at(first, end)
 	weights := f.weights.of(first, end) + f.experts.of(first, end) + f.quick.weights[at]
-	cache := bounded(times(f.quick.sequences, f.cache.of(first, end)) + f.step.of(first, end))
+	cache := bounded(f.held(f.quick.sequences, first, end) + f.step.of(first, end))
 	running := f.quick.activations[at] + f.engine + f.communication
 	switch f.quick.rule {
 	case engine.StaticOfTotal:
 		if running > f.beside {
 			return maxBytes
 		}
-		return bounded(weights + cache)
+		return bounded(max(weights+cache, f.Loading(first, end)-f.beside))
 	case engine.OfFree:
 		return bounded(weights + running + part(cache, 1000, f.setup.Inference.Utilization) + 1)
 	default:
@@ -82,7 +82,7 @@ func (f *Footprint) Need(first, end int) int64 {
 func (f *Footprint) Held() int64 {
 	const only = 3
 	all := f.layers
-	return bounded(f.weights.of(0, all) + f.experts.of(0, all) + f.quick.weights[only] + times(f.quick.sequences, f.cache.of(0, all)))
+	return bounded(f.weights.of(0, all) + f.experts.of(0, all) + f.quick.weights[only] + f.held(f.quick.sequences, 0, all))
 }
 
 // Widest returns the largest need of any layer as a stage of its own. Of layers with equal memory only the first and the
@@ -102,7 +102,11 @@ func (f *Footprint) Reads(first, end int) int64 {
 	if end == f.layers {
 		sum += f.head
 	}
-	return bounded(sum + times(f.quick.sequences, f.cache.of(first, end)))
+	one := &f.cache
+	if f.inference.Mean > 0 {
+		one = &f.mean
+	}
+	return bounded(sum + times(f.quick.sequences, one.of(first, end)))
 }
 
 // Offer returns what a device has for the layers of an engine that takes a part of it, in permille; 0 takes the engine's

@@ -14,8 +14,8 @@ const contextBytes = 512 * mib
 type Room struct {
 	// Limit is the bytes that the engine may take for the components of Use, Free what is left of them for the cache.
 	Limit, Free int64
-	// Sequences is how many sequences of the longest length have room in the cache.
-	Sequences int64
+	// Sequences is how many sequences of the longest length have room in the cache, Running how many as they run.
+	Sequences, Running int64
 	// Reason says what is missing; empty where the asked sequences fit.
 	Reason string
 }
@@ -35,13 +35,11 @@ func (f *Footprint) Room(first, end int, d Device) Room {
 	u := f.Use(first, end)
 	free := bounded(d.visible() - d.OthersBytes - contextBytes)
 	r := f.limit(u, d, free)
-	one := f.sequenceBytes(first, end)
-	r.Free = max(0, r.Free)
-	if one > 0 {
-		r.Sequences = max(0, r.Free-f.step.of(first, end)) / one
-	} else {
-		r.Sequences = maxSequences
+	if r.Reason == "" {
+		r.Reason = f.refuseLoading(first, end, free)
 	}
+	r.Free = max(0, r.Free)
+	r.Sequences, r.Running = f.roomFor(first, end, max(0, r.Free-f.step.of(first, end)))
 	if r.Reason == "" && u.Cache > r.Free {
 		r.Reason = fmt.Sprintf("the cache of %d sequences takes %s and %s are left for it: lower maxModelLen or sequences, or use a smaller precision or more devices",
 			f.sequences(), text(u.Cache), text(r.Free))

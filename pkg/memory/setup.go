@@ -43,8 +43,12 @@ type Layout struct {
 type Inference struct {
 	// MaxModelLen is the longest sequence in tokens, prompt and answer together.
 	MaxModelLen int64
-	// Sequences is how many sequences of that length must fit at once in the instance.
+	// Sequences is how many sequences run at once in the instance.
 	Sequences int64
+	// Mean and Deviation are the tokens that a running sequence holds at a random time, in the mean, and by how much it
+	// deviates from that. The cache must hold one sequence of MaxModelLen tokens, without which engines do not start, and
+	// occupancy.Spare deviations more than the mean of all sequences together. A Mean of 0 holds all at MaxModelLen tokens.
+	Mean, Deviation int64
 	// BatchedTokens is the most tokens of one step, BatchedSequences the most sequences, on each rank that attends to
 	// sequences of its own.
 	BatchedTokens, BatchedSequences int64

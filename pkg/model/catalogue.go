@@ -29,6 +29,8 @@ type catalogued struct {
 	Variants []variant `json:"variants"`
 	// stored reads Quantization once: matching names with every module takes longer than all else of a lookup.
 	stored func() (*storage, error)
+	// family is the entry and its variants, or the variants and the entry that this one is a variant of, in the file's order.
+	family []*catalogued
 }
 
 // published is how a checkpoint stores its weights.
@@ -70,13 +72,17 @@ func (e *catalogued) withVariants() []*catalogued {
 		other.Name, other.IDs, other.published, other.Variants = v.Name, v.IDs, v.published, nil
 		list = append(list, &other)
 	}
+	for _, member := range list {
+		member.family = list
+	}
 	return list
 }
 
 // catalogue is the embedded data with its index by spelling.
 type catalogue struct {
-	entries []*catalogued
-	index   map[string]*catalogued
+	// models are the entries of the file, entries those and their other checkpoints.
+	models, entries []*catalogued
+	index           map[string]*catalogued
 }
 
 // load parses the embedded data once. It can only fail where the data is wrong, which a test excludes.
@@ -84,11 +90,10 @@ var load = sync.OnceValues(func() (*catalogue, error) { return parseCatalogue(ca
 
 func parseCatalogue(data []byte) (*catalogue, error) {
 	c := &catalogue{index: map[string]*catalogued{}}
-	var entries []*catalogued
-	if err := yaml.UnmarshalStrict(data, &entries); err != nil {
+	if err := yaml.UnmarshalStrict(data, &c.models); err != nil {
 		return nil, fmt.Errorf("catalogue of models: %w", err)
 	}
-	for _, e := range entries {
+	for _, e := range c.models {
 		c.entries = append(c.entries, e.withVariants()...)
 	}
 	for _, e := range c.entries {

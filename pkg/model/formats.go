@@ -80,9 +80,7 @@ func (m *Model) layout(p v1alpha1.Precision) layout {
 		l.plain = sixteenBits
 	}
 	l.expertsOnly = p == v1alpha1.MXFP4 && m.Architecture.MoE != nil
-	if p == m.Native {
-		l.published = m.storage
-	}
+	l.published = m.published(p)
 	return l
 }
 

@@ -101,11 +101,12 @@ func headWidth(attention *v1alpha1.Attention, tensor int) int64 {
 // the 16 bits of the activations. Weights in fewer bits alone change nothing: without scales a cache in FP8 costs accuracy, and engines
 // keep 16 bits where they are not told otherwise. Source: vLLM's documentation of quantized KV caches.
 func (m *Model) CacheFormat(weights, asked v1alpha1.Precision) v1alpha1.Precision {
+	published := m.published(weights)
 	switch {
 	case asked != "":
 		return asked
-	case m.storage != nil && m.storage.cache != "" && weights == m.Native:
-		return m.storage.cache
+	case published != nil && published.cache != "":
+		return published.cache
 	case weights == v1alpha1.FP16:
 		return v1alpha1.FP16
 	default:
@@ -114,15 +115,24 @@ func (m *Model) CacheFormat(weights, asked v1alpha1.Precision) v1alpha1.Precisio
 }
 
 // cacheScheme reads the format of the KV cache from a quantization_config: kv_cache_scheme of compressed-tensors and of Model Optimizer,
-// which names it in kv_cache_quant_algo too. Another one than FP8 is not known of any published checkpoint.
+// which names it in kv_cache_quant_algo too, the word static of FP8 by matrix, which AMD's -FP8-KV have too, and Quark's
+// kv_cache_group, the modules whose output is stored so. Another one than FP8 is not known of any published checkpoint. Source of the
+// word: "Quantized KV cache" of AMD's ROCm documentation of vLLM.
 func cacheScheme(config map[string]any) v1alpha1.Precision {
 	if inner, ok := config["quantization"].(map[string]any); ok {
 		config = inner
 	}
 	scheme, _ := config["kv_cache_scheme"].(map[string]any)
 	bits, _ := whole(scheme["num_bits"])
-	if text(config, "kv_cache_quant_algo") == "FP8" || bits == 8 && text(scheme, "type") == "float" {
+	export, _ := config["export"].(map[string]any)
+	cached, _ := export["kv_cache_group"].([]any)
+	switch {
+	case bits == 8 && text(scheme, "type") == "float",
+		text(config, "kv_cache_scheme") == "static",
+		text(config, "kv_cache_quant_algo") == "FP8",
+		len(cached) > 0:
 		return v1alpha1.FP8
+	default:
+		return ""
 	}
-	return ""
 }

@@ -106,8 +106,8 @@ func (m *Model) form(layer int, p v1alpha1.Precision) form {
 	if isRecurrent(a, layer) {
 		f.ratio, f.window = 0, -1
 	}
-	if m.storage != nil && p == m.Native {
-		f.stored = m.storage.like(layer)
+	if published := m.published(p); published != nil {
+		f.stored = published.like(layer)
 	}
 	return f
 }
@@ -116,7 +116,7 @@ func (m *Model) form(layer int, p v1alpha1.Precision) form {
 func (m *Model) uniform(p v1alpha1.Precision) bool {
 	a := &m.Architecture
 	return a.Layers > 0 && (a.MoE == nil || mixtureLayers(a) == int(a.Layers)) && a.Recurrent == nil && a.Attention.Compressed == nil &&
-		a.Attention.FullAttentionEvery <= 0 && (m.storage == nil || p != m.Native)
+		a.Attention.FullAttentionEvery <= 0 && m.published(p) == nil
 }
 
 // LayerRun is layers First to End-1, which have the same form in a precision. Forms are numbered from 0 in the order of

@@ -26,6 +26,50 @@ type Model struct {
 	NextTokenModules int
 	// storage is how the published checkpoint stores its weights; nil where it stores all weights alike.
 	storage *storage
+	// others are published checkpoints of the same weights in other precisions, the one to take of each first.
+	others []publication
+}
+
+// publication is a published checkpoint.
+type publication struct {
+	precision v1alpha1.Precision
+	id        string // the hub's
+	of        *catalogued
+}
+
+// Stored returns the hub's id of a published checkpoint that stores the weights in a precision; false where none is known. The id of
+// the model's own one is empty where it is not on the hub.
+func (m *Model) Stored(in v1alpha1.Precision) (checkpoint string, known bool) {
+	if in == m.Native {
+		return m.Checkpoint, true
+	}
+	for i := range m.others {
+		if m.others[i].precision == in {
+			return m.others[i].id, true
+		}
+	}
+	return "", false
+}
+
+// Pinned returns the model with no checkpoint but its own.
+func (m *Model) Pinned() *Model {
+	own := *m
+	own.others = nil
+	return &own
+}
+
+// published returns how a published checkpoint stores its weights in a precision; nil where it stores all alike or none is known.
+func (m *Model) published(p v1alpha1.Precision) *storage {
+	if p == m.Native {
+		return m.storage
+	}
+	for i := range m.others {
+		if m.others[i].precision == p {
+			stored, _ := m.others[i].of.stored() // a test reads all of them
+			return stored
+		}
+	}
+	return nil
 }
 
 // Parameters returns the number of weights; a shared embedding table counts once.

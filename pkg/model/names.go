@@ -18,10 +18,18 @@ func Lookup(name string) (*Model, error) {
 	}
 	e := c.index[spelling(name)]
 	m, err := e.model(name)
-	if err == nil {
-		m.Checkpoint = e.id(name)
+	if err != nil {
+		return nil, err
 	}
-	return m, err
+	m.Checkpoint = e.id(name)
+	m.others = e.publications(name)
+	return m, nil
+}
+
+// Known says whether Lookup finds a model.
+func Known(name string) bool {
+	c, err := load()
+	return err == nil && c.index[spelling(name)] != nil
 }
 
 // Find is Lookup for the names that people use: with any organisation, with what a model was tuned for or the date of a
@@ -34,10 +42,14 @@ func Find(name string) (*Model, v1alpha1.Precision, error) {
 	}
 	e, stored := c.find(name)
 	m, err := e.model(name)
-	if err == nil && stored == "" {
+	if err != nil {
+		return nil, "", err
+	}
+	if stored == "" {
 		stored = m.Native
 	}
-	return m, stored, err
+	m.others = e.publications(e.Name)
+	return m, stored, nil
 }
 
 // model returns a copy of the entry's model. Without an entry, the error lists the names nearest to the one that was
@@ -82,6 +94,22 @@ func Names() []string {
 	names := make([]string, len(c.entries))
 	for i, e := range c.entries {
 		names[i] = e.Name
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Families returns the names of the catalogue without those of other checkpoints of the same models, sorted.
+func Families() []string {
+	c, err := load()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range c.entries {
+		if e.family[0] == e {
+			names = append(names, e.Name)
+		}
 	}
 	slices.Sort(names)
 	return names
@@ -148,7 +176,7 @@ func (c *catalogue) find(name string) (*catalogued, v1alpha1.Precision) {
 	return c.nearly(withoutRevision(plain)), ""
 }
 
-// nearly returns the entry of a spelling, or the only entry that begins so; nil where there is none.
+// nearly returns the entry of a spelling, or the only model that begins so; nil where there is none.
 func (c *catalogue) nearly(name string) *catalogued {
 	wanted := spelling(name)
 	if known, ok := unversioned[wanted]; ok {
@@ -158,7 +186,7 @@ func (c *catalogue) nearly(name string) *catalogued {
 		return e
 	}
 	var found *catalogued
-	for _, e := range c.entries {
+	for _, e := range c.models {
 		if strings.HasPrefix(spelling(e.Name), wanted) {
 			if found != nil {
 				return nil

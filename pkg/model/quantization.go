@@ -55,12 +55,7 @@ func readStorage(f *fields, a *v1alpha1.Architecture) (v1alpha1.Precision, *stor
 	if len(q.groups) == 0 {
 		return dtype(f), nil
 	}
-	var names []any
-	for _, field := range exclusions {
-		list, _ := config[field].([]any)
-		names = append(names, list...)
-	}
-	left, unread := parsePatterns(names)
+	left, unread := parsePatterns(leftOut(config))
 	if unread > 0 {
 		f.assume("%d names that quantization_config leaves out could not be read: their modules are counted in %s", unread, q.native)
 	}
@@ -70,6 +65,19 @@ func readStorage(f *fields, a *v1alpha1.Architecture) (v1alpha1.Precision, *stor
 		s.head = &s.formats[0]
 	}
 	return q.native, s
+}
+
+// leftOut returns the names of the modules that a quantization_config leaves out, also of Model Optimizer's own file within it.
+func leftOut(config map[string]any) []any {
+	var names []any
+	inner, _ := config["quantization"].(map[string]any)
+	for _, object := range []map[string]any{config, inner} {
+		for _, field := range exclusions {
+			list, _ := object[field].([]any)
+			names = append(names, list...)
+		}
+	}
+	return names
 }
 
 // one returns a quantization with one format for everything.

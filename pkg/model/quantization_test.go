@@ -41,6 +41,7 @@ var quantizations = map[string]struct {
 	"compressed MXFP4":         {`{"quant_method":"compressed-tensors","format":"mxfp4-pack-quantized","ignore":["lm_head"],"config_groups":{"g":{"targets":["Linear"],"weights":{"num_bits":4,"type":"float","group_size":32}}}}`, v1alpha1.MXFP4, (attentionWeight + blockWeight) * 17 / 32, 0},
 	"NVFP4":                    {`{"quant_method":"modelopt","quant_algo":"NVFP4","ignore":["lm_head","model.layers.*.self_attn*"]}`, v1alpha1.NVFP4, 2*attentionWeight + blockWeight*9/16 + 8*6, 0},
 	"NVFP4 of one layer":       {`{"quant_method":"modelopt","quantization":{"quant_algo":"NVFP4"},"exclude_modules":["lm_head","model.layers.1.*"]}`, v1alpha1.NVFP4, attentionWeight + blockWeight + (attentionWeight+blockWeight)/2*9/16 + 8*7, 0},
+	"hf_quant_config.json":     {`{"quant_method":"modelopt","quantization":{"quant_algo":"NVFP4","exclude_modules":["lm_head","model.layers.1.*"]}}`, v1alpha1.NVFP4, attentionWeight + blockWeight + (attentionWeight+blockWeight)/2*9/16 + 8*7, 0},
 	"FP8 of Model Optimizer":   {`{"quant_method":"modelopt","quant_algo":"FP8","ignore":["lm_head"]}`, v1alpha1.FP8, attentionWeight + blockWeight + 8*14, 0},
 	"Quark":                    {`{"quant_method":"quark","global_quant_config":{"weight":{"dtype":"fp4"}},"exclude":["re:.*self_attn.*"]}`, v1alpha1.MXFP4, 2*attentionWeight + blockWeight*17/32, 0},
 	"NF4":                      {`{"quant_method":"bitsandbytes","load_in_4bit":true}`, v1alpha1.INT4, (attentionWeight + blockWeight) / 64 * 36, 0},
@@ -135,6 +136,10 @@ func TestCacheFormat(t *testing.T) {
 		{`{"quant_method":"compressed-tensors",` + weights + `,"kv_cache_scheme":{"num_bits":8,"type":"float"}}`, "FP8", "BF16", "BF16"},
 		{`{"quant_method":"modelopt","quant_algo":"NVFP4","kv_cache_scheme":{"num_bits":8,"type":"float","dynamic":false}}`, "NVFP4", "", "FP8"},
 		{`{"quant_method":"modelopt","quantization":{"quant_algo":"FP8","kv_cache_quant_algo":"FP8"}}`, "FP8", "", "FP8"},
+		{`{"quant_method":"fp8","activation_scheme":"static","kv_cache_scheme":"static"}`, "FP8", "", "FP8"},
+		{`{"quant_method":"fp8","activation_scheme":"static","kv_cache_scheme":"static"}`, "BF16", "", "BF16"},
+		{`{"quant_method":"quark","global_quant_config":{"weight":{"dtype":"fp8_e4m3"}},"export":{"kv_cache_group":["*k_proj","*v_proj"]}}`, "FP8", "", "FP8"},
+		{`{"quant_method":"quark","global_quant_config":{"weight":{"dtype":"fp8_e4m3"}},"export":{"kv_cache_group":[]}}`, "FP8", "", "BF16"},
 		{`{"quant_method":"awq","bits":4}`, "FP16", "", "FP16"},
 	} {
 		m, err := FromConfig("quantized", quantizedConfig(c.config))

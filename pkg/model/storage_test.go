@@ -79,7 +79,7 @@ func TestCheckpointsAsEnginesReportThem(t *testing.T) {
 }
 
 func TestWeightsOfAnotherPrecisionIgnoreTheCheckpoint(t *testing.T) {
-	published, plain := mustLookup(t, "Qwen3-32B-FP8"), mustLookup(t, "Qwen3-32B")
+	published, plain := mustLookup(t, "Qwen3-32B-FP8").Pinned(), mustLookup(t, "Qwen3-32B").Pinned()
 	for _, p := range []v1alpha1.Precision{v1alpha1.BF16, v1alpha1.INT4, v1alpha1.NVFP4} {
 		if got, want := published.WeightBytes(p), plain.WeightBytes(p); got != want {
 			t.Errorf("%s: %d bytes, want %d", p, got, want)

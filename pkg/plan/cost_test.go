@@ -21,7 +21,7 @@ func TestEstimates(t *testing.T) {
 	// 14.96 GiB of weights at 3350 GB/s take 4.8 ms; what else a step costs is fitted.
 	if one.TPOTMicros.Value < 4800 || one.TPOTMicros.Value > 9000 || one.TPOTMicros.Low >= one.TPOTMicros.Value || one.TPOTMicros.High <= one.TPOTMicros.Value ||
 		one.TokensPerSecond.Low >= one.TokensPerSecond.Value || one.TokensPerSecond.High <= one.TokensPerSecond.Value ||
-		!strings.HasPrefix(one.Basis, "fitted; 1 request at once") || one.TTFTMillis.Value < 6 {
+		!strings.HasPrefix(one.Basis, "same family; 1 request at once") || one.TTFTMillis.Value < 6 {
 		t.Errorf("got %+v", one)
 	}
 	for name, test := range map[string]struct {

@@ -281,12 +281,13 @@ func TestDefectFormatForOneDevice(t *testing.T) {
 		request shape.Request
 		want    v1alpha1.Precision
 	}{
-		"eight devices hold 16 bits": {[]fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...)}, ask(plantest.Llama(t, 70), 8192, 8), v1alpha1.BF16},
-		"16 bits before a small TPU": {[]fleet.Node{plantest.Host("a", true, plantest.H100), plantest.Host("b", true, plantest.Product{Vendor: "google", Name: "TPU v5e", Family: v1alpha1.FamilyTPU, MiB: 16384, GBps: 819, TFLOPS: plantest.V5p.TFLOPS})}, ask(plantest.Llama(t, 8), 4096, 4), v1alpha1.BF16},
-		"other accelerators count":   {[]fleet.Node{plantest.Host("a", true, plantest.Times8(gaudi(131072))...)}, ask(plantest.Llama(t, 70), 8192, 8), v1alpha1.BF16},
-		"FP8 where it is native":     {[]fleet.Node{plantest.Host("a", true, plantest.H100)}, ask(plantest.Llama(t, 70), 2048, 1), v1alpha1.FP8},
-		"INT8 where FP8 is not":      {[]fleet.Node{plantest.Host("a", true, plantest.A100)}, ask(plantest.Llama(t, 70), 2048, 1), v1alpha1.INT8},
-		"FP8 on two":                 {[]fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.H100)...)}, ask(plantest.Llama(t, 70), 8192, 8), v1alpha1.FP8},
+		"eight devices hold 16 bits":  {[]fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...)}, ask(plantest.Llama(t, 70), 8192, 8), v1alpha1.BF16},
+		"16 bits before a small TPU":  {[]fleet.Node{plantest.Host("a", true, plantest.H100), plantest.Host("b", true, plantest.Product{Vendor: "google", Name: "TPU v5e", Family: v1alpha1.FamilyTPU, MiB: 16384, GBps: 819, TFLOPS: plantest.V5p.TFLOPS})}, ask(plantest.Llama(t, 8), 4096, 4), v1alpha1.BF16},
+		"other accelerators count":    {[]fleet.Node{plantest.Host("a", true, plantest.Times8(gaudi(131072))...)}, ask(plantest.Llama(t, 70), 8192, 8), v1alpha1.BF16},
+		"FP8 where it is native":      {[]fleet.Node{plantest.Host("a", true, plantest.H100)}, ask(plantest.Llama(t, 70), 2048, 1), v1alpha1.FP8},
+		"FP8 where nothing is native": {[]fleet.Node{plantest.Host("a", true, plantest.A100)}, ask(plantest.Llama(t, 70), 2048, 1), v1alpha1.FP8},
+		"INT8 where it is published":  {[]fleet.Node{plantest.Host("a", true, plantest.A100)}, ask(published(t, "Llama-3.1-70B"), 2048, 1), v1alpha1.INT8},
+		"FP8 on two":                  {[]fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.H100)...)}, ask(plantest.Llama(t, 70), 8192, 8), v1alpha1.FP8},
 	} {
 		spec, err := Plan(fleet.NewCluster(test.nodes), test.request)
 		if err != nil {

@@ -64,6 +64,7 @@ func priceTogether(a, b *v1alpha1.Estimate) (micro int64, basis string) {
 func estimateOf(t *shape.Problem, s *search.Solution, p *search.Portion) *v1alpha1.Estimate {
 	a := s.Tier
 	c := &shape.Candidate{Shape: p.Shape, Footprint: p.Footprint, Ends: p.Ends, Flavor: search.FlavorOf(t, p), Inside: search.InsideOf(t, p)}
+	a.Crowd(c, func(stage int) int64 { return search.LeastOffer(t, p, stage) })
 	class := t.Classes[c.Flavor.Class]
 	f := &class.Facts
 	if !f.Judged {
@@ -79,7 +80,7 @@ func estimateOf(t *shape.Problem, s *search.Solution, p *search.Portion) *v1alph
 		return &v1alpha1.Estimate{
 			TokensPerSecond: expected(cost.Range{Value: 1 / step.Value, Low: 1 / step.High, High: 1 / step.Low}, tokens),
 			StepMillis:      expected(step, 1e3),
-			Basis:           string(basis),
+			Basis:           basis.String(),
 		}
 	}
 	q := a.Query(c, device)
@@ -155,7 +156,7 @@ func loading(t *shape.Problem, s *search.Solution) int64 {
 
 // basis says what the numbers rest on, and at how many requests they hold.
 func basis(b cost.Basis, q *cost.Query) string {
-	text := make(words.Wording, 0, 256).Text(string(b)).Text("; ").Counted(int(q.Workload.Concurrency), "request").Text(" at once in a copy, ")
+	text := make(words.Wording, 0, 256).Text(b.String()).Text("; ").Counted(int(q.Workload.Clients), "request").Text(" at once in a copy, ")
 	text = text.Counted(int(q.Workload.Input), "token").Text(" in and ").Counted(int(q.Workload.Output), "token").Text(" out")
 	return words.Shorten(text.String(), 256)
 }

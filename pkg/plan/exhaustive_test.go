@@ -46,7 +46,7 @@ func newExhaustive(tb testing.TB, c *fleet.Cluster, nodes []fleet.Node, r shape.
 		n := &nodes[i]
 		for j := range n.Inventory.Status.Devices {
 			d := &n.Inventory.Status.Devices[j]
-			if isTaken(n, d.ID) || t.Engine.Runs(engine.Device{Vendor: d.Vendor, Product: d.Product, Architecture: d.Architecture}, t.Use, "") != nil {
+			if isTaken(n, d.ID) || t.Engine.Runs(engine.Device{Vendor: d.Vendor, Product: d.Product, Architecture: d.Architecture}, t.Use, "", &t.Model.Architecture) != nil {
 				continue
 			}
 			ref, ok := c.Find(n.Name, d.ID)

@@ -48,7 +48,7 @@ func TestSmallestChange(t *testing.T) {
 			func(s *plantest.Spec) { s.Workload.Inference.MaxModelLen = 271360 },
 		},
 		"context for a long request": {
-			two, ask(plantest.Llama(t, 70), 131072, 2, func(s *plantest.Spec) {
+			two, ask(plantest.Llama(t, 70), 131072, 2, plantest.Format("INT4"), func(s *plantest.Spec) {
 				s.Workload.Inference.InputTokens, s.KVCacheType = plantest.Ptr(int32(100000)), "BF16"
 			}), shape.ReasonTooLarge,
 			"kvCacheType FP8 instead of BF16", func(s *plantest.Spec) { s.KVCacheType = "FP8" },

@@ -23,3 +23,13 @@ func mustPlan(t testing.TB, c *fleet.Cluster, r shape.Request) *v1alpha1.Shardin
 	}
 	return spec
 }
+
+// published returns a model with all checkpoints of it that the catalogue has.
+func published(t *testing.T, name string) *model.Model {
+	t.Helper()
+	m, err := model.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}

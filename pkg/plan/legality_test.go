@@ -142,7 +142,14 @@ var rules = map[v1alpha1.Engine][]rule{
 		}},
 	},
 	v1alpha1.EngineSGLang: {
-		headsDivide(true), attentionWidth(true), denseWidth(tensorOf), noEncoder, noContext, noDecodeContext, everyLayer, expertWidth(tensorOf),
+		headsDivide(true), attentionWidth(true), noEncoder, noContext, noDecodeContext, everyLayer, expertWidth(tensorOf),
+		// --moe-dense-tp-size 1 leaves the dense blocks whole, which takes an attention without tensor ranks.
+		denseWidth(func(l *launch) int {
+			if l.data > 8 && l.data == l.tensor && l.expert == l.tensor {
+				return 1
+			}
+			return l.tensor
+		}),
 		{"ServerArgs._handle_data_parallelism: tp % dp; _handle_moe: tp % ep", func(l *launch) bool { return l.tensor%l.data == 0 && l.tensor%l.expert == 0 }},
 	},
 	v1alpha1.EngineTensorRTLLM: {

@@ -58,8 +58,12 @@ func TestStrategies(t *testing.T) {
 			summary: "TP2", name: v1alpha1.StrategyTensorParallel, format: v1alpha1.FP8, devices: 2, nodesOf: 1,
 		},
 		"8 bits are INT8 where FP8 is not native": {
-			nodes: []fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.A100)...)}, request: ask(plantest.Llama(t, 70), 8192, 8),
+			nodes: []fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.A100)...)}, request: ask(published(t, "Llama-3.1-70B"), 8192, 8),
 			summary: "TP2", name: v1alpha1.StrategyTensorParallel, format: v1alpha1.INT8, devices: 2, nodesOf: 1,
+		},
+		"8 bits are FP8 that the engine makes where INT8 is not published": {
+			nodes: []fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.A100)...)}, request: ask(plantest.Llama(t, 70), 8192, 8),
+			summary: "TP2", name: v1alpha1.StrategyTensorParallel, format: v1alpha1.FP8, devices: 2, nodesOf: 1,
 		},
 		"16 bits are FP16 where BF16 is not native": {
 			nodes: []fleet.Node{plantest.Host("a", false, plantest.Many(2, plantest.T4)...)}, request: ask(plantest.Llama(t, 8), 2048, 1),
@@ -93,7 +97,7 @@ func TestDoesNotFit(t *testing.T) {
 	for _, r := range no.Rejected {
 		t.Logf("%+v", r)
 	}
-	if no.Reason != shape.ReasonTooLarge || !strings.Contains(no.Message, "more free NVIDIA L40S in INT4") {
+	if no.Reason != shape.ReasonTooLarge || !strings.Contains(no.Message, "more free NVIDIA L40S in FP8") {
 		t.Errorf("got %s: %s", no.Reason, no.Message)
 	}
 }

@@ -143,6 +143,9 @@ func message(asked, t *shape.Problem, e *Unplaceable, seen *shape.Census, one sh
 	default:
 		fmt.Fprintf(&b, "%s does not fit.", name)
 	}
+	if refused := t.RefusesAsked(format); refused != nil && e.Reason == shape.ReasonTooLarge {
+		fmt.Fprintf(&b, " %s does not run it in %s in the degrees that are asked for: %s.", t.Engine.Name, format, refused)
+	}
 	if one.Tensor > 1 {
 		fmt.Fprintf(&b, " One copy needs %s in %s on %d devices (%s on each)",
 			words.HumanMiB(e.Shortfall.NeededMiB), format, one.Tensor, shape.UseText(f.PerDevice(0, f.Layers)))

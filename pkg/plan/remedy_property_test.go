@@ -73,6 +73,10 @@ func drawTight(t *testing.T, rt *rapid.T) shape.Request {
 			s.Replicas = nil
 		}
 	}
+	if in := s.Workload.Inference; in != nil && rapid.Bool().Draw(rt, "lengths") {
+		lengths(in.MaxModelLen/8, in.MaxModelLen/rapid.SampledFrom([]int32{2, 4, 16}).Draw(rt, "answers"))(s)
+		varying(rapid.SampledFrom([]int32{0, 30, 100, 250}).Draw(rt, "variation"))(s)
+	}
 	return r
 }
 

@@ -73,11 +73,16 @@ func TestSmallestChangeOfEachKind(t *testing.T) {
 			ask(plantest.Llama(t, 70), 4096, 2, plantest.Format("BF16")), shape.ReasonTooLarge, remedy.KindPrecision,
 			"quantization FP8 instead of BF16 (weights 67.7 GiB instead of 131.4 GiB)",
 		},
-		"weights of another kind": {
-			[]fleet.Node{plantest.Host("a", false, plantest.T4)}, ask(plantest.Llama(t, 8), 4096, 1, plantest.Format("BF16")), shape.ReasonUnsupported, remedy.KindPrecision, "quantization INT8 instead of BF16",
+		"weights of no known checkpoint": {
+			[]fleet.Node{two},
+			ask(plantest.Llama(t, 70), 65536, 2), shape.ReasonTooLarge, remedy.KindPrecision,
+			"quantization INT4 instead of FP8 (weights 37.0 GiB instead of 67.7 GiB; no checkpoint in it is known: bring one)",
 		},
-		"cache":     {[]fleet.Node{two}, ask(plantest.Llama(t, 70), 131072, 2), shape.ReasonTooLarge, remedy.KindPrecision, "kvCacheType FP8 instead of BF16"},
-		"context":   {[]fleet.Node{two}, ask(plantest.Llama(t, 70), 131072, 5, in8), shape.ReasonTooLarge, remedy.KindContext, "maxModelLen 54272 instead of 131072"},
+		"weights of another kind": {
+			[]fleet.Node{plantest.Host("a", false, plantest.T4)}, ask(plantest.Llama(t, 8), 4096, 1, plantest.Format("BF16")), shape.ReasonUnsupported, remedy.KindPrecision, "quantization INT8 instead of BF16 (weights 8.5 GiB instead of 15.0 GiB; no checkpoint in it is known: bring one)",
+		},
+		"cache":     {[]fleet.Node{two}, ask(plantest.Llama(t, 70), 131072, 2, plantest.Format("INT4")), shape.ReasonTooLarge, remedy.KindPrecision, "kvCacheType FP8 instead of BF16"},
+		"context":   {[]fleet.Node{two}, ask(plantest.Llama(t, 70), 131072, 5, plantest.Format("INT4"), in8), shape.ReasonTooLarge, remedy.KindContext, "maxModelLen 54272 instead of 131072"},
 		"sequences": {[]fleet.Node{two}, ask(plantest.Llama(t, 8), 1024, 5000, plantest.Format("INT4"), in8), shape.ReasonTooLarge, remedy.KindSequences, "maxSequences 1092 instead of 5000"},
 		"copies":    {[]fleet.Node{four}, ask(plantest.Llama(t, 8), 1024, 1, plantest.Replicas(7)), shape.ReasonTooFewDevices, remedy.KindCopies, "replicas 4 instead of 7"},
 		"copies by data": {

@@ -36,6 +36,8 @@ func TestInvalidRequests(t *testing.T) {
 		"tensor does not divide": {plantest.Llama(t, 8), plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(3))}), "parallelism.tensor", "32 query heads"},
 		"tensor of zero":         {plantest.Llama(t, 8), plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(0))}), "parallelism.tensor", "from 1 to 1024"},
 		"too many stages":        {plantest.Llama(t, 8), plantest.Parallelism(v1alpha1.Parallelism{Pipeline: plantest.Ptr(int32(33))}), "parallelism.pipeline", "32 layers"},
+		"variation of too much":  {plantest.Llama(t, 8), varying(401), "workload.inference.lengthVariationPercent", "from 0 to 400"},
+		"unknown capacity":       {plantest.Llama(t, 8), func(s *plantest.Spec) { s.Workload.Inference.Capacity = "Half" }, "workload.inference.capacity", "FullLength"},
 		"negative data":          {plantest.Llama(t, 8), plantest.Parallelism(v1alpha1.Parallelism{Data: plantest.Ptr(int32(-1))}), "parallelism.data", "from 1 to"},
 		"experts of none":        {plantest.Llama(t, 8), plantest.Parallelism(v1alpha1.Parallelism{Expert: plantest.Ptr(int32(8))}), "parallelism.expert", "has no experts"},
 		"experts do not divide":  {mixture(t), plantest.Parallelism(v1alpha1.Parallelism{Expert: plantest.Ptr(int32(3))}), "parallelism.expert", "divide the 8 experts"},

@@ -78,18 +78,19 @@ func TestAutoRunsWhatItPicks(t *testing.T) {
 	for _, c := range []struct {
 		product plantest.Product
 		engine  v1alpha1.Engine
-		mib     int64 // of a device: so little that 16 bits do not fit
+		model   string // published in FP8 and INT4, or in INT8
+		gib     int64  // of a device: so little that 16 bits do not fit
 		want    v1alpha1.Precision
 	}{
-		{gaudi, v1alpha1.EngineVLLM, 12 << 10, v1alpha1.FP8},
-		{gaudi, v1alpha1.EngineVLLM, 7 << 10, v1alpha1.INT4},
-		{plantest.A100, v1alpha1.EngineTensorRTLLM, 8 << 10, v1alpha1.INT4},
-		{plantest.V5p, v1alpha1.EngineVLLM, 12 << 10, v1alpha1.INT8},
+		{gaudi, v1alpha1.EngineVLLM, "Qwen3-32B", 48, v1alpha1.FP8},
+		{gaudi, v1alpha1.EngineVLLM, "Qwen3-32B", 28, v1alpha1.INT4},
+		{plantest.A100, v1alpha1.EngineTensorRTLLM, "Qwen3-32B", 48, v1alpha1.INT4},
+		{plantest.V5p, v1alpha1.EngineVLLM, "Llama-3.1-70B", 90, v1alpha1.INT8},
 	} {
-		c.product.MiB = c.mib
-		spec := mustPlan(t, fleet.NewCluster([]fleet.Node{plantest.Host("a", false, c.product)}), ask(plantest.Llama(t, 8), 512, 1, plantest.EngineOf(c.engine)))
+		c.product.MiB = c.gib << 10
+		spec := mustPlan(t, fleet.NewCluster([]fleet.Node{plantest.Host("a", false, c.product)}), ask(published(t, c.model), 512, 1, plantest.EngineOf(c.engine)))
 		if spec.Quantization != c.want {
-			t.Errorf("%s on %s with %d MiB: %s, want %s", c.engine, c.product.Name, c.mib, spec.Quantization, c.want)
+			t.Errorf("%s on %s with %d GiB: %s, want %s", c.engine, c.product.Name, c.gib, spec.Quantization, c.want)
 		}
 	}
 }

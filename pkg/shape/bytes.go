@@ -97,8 +97,12 @@ func (a *Tier) count(class int32, s Shape) (*memory.Footprint, error) {
 	layout.AttentionData = s.Data
 	in := a.batch(class, a.Lean)
 	limits := in.Limits
-	if t.Engine.Memory.TokensOfAllData {
-		limits.Tokens = max(1, limits.Tokens/int64(s.Data))
+	if t.request.Limits.Tokens == 0 { // else it is what each rank was asked to take
+		fewest := int64(engine.FewestTokens)
+		if a.Lean {
+			fewest = 1
+		}
+		limits.Tokens = t.Engine.Memory.TokensOfEach(limits.Tokens, int64(s.Data), fewest)
 	}
 	if a.Lean {
 		if known := a.counted(a.batch(class, false), s); known != nil {

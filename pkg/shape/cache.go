@@ -50,7 +50,9 @@ type loadKey struct {
 	weights, cache v1alpha1.Precision
 	// In inference: the context, the sequences at once, and the tokens of a typical request.
 	length, sequences, input, output int64
-	training                         v1alpha1.TrainingWorkload
+	// Of a running request, where the cache holds requests as they run.
+	mean, deviation int64
+	training        v1alpha1.TrainingWorkload
 }
 
 // mostFigures bounds the number of figures that are kept; a footprint of 100 layers takes 2 to 5 KB. Where the bound is
@@ -119,5 +121,6 @@ func (t *Problem) loadKey(s Format) loadKey {
 	}
 	in := t.Workload.Inference
 	key.length, key.sequences, key.input, key.output = int64(in.MaxModelLen), int64(max(1, in.MaxSequences)), t.Input(), t.Output()
+	key.mean, key.deviation = t.running()
 	return key
 }

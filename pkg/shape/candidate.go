@@ -8,6 +8,7 @@ import (
 
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/occupancy"
 )
 
 // Shape is the degrees of one instance, data ranks included; a context or decode degree of 0 counts as 1.
@@ -117,6 +118,8 @@ type Candidate struct {
 	Footprint *Footprint
 	Ends      []int
 	offer     int64 // of the device that offers most, in bytes
+	// Pressure is what comes of a cache that does not always hold all requests.
+	Pressure occupancy.Pressure
 	Outcome
 }
 

@@ -56,15 +56,26 @@ func shareOf(part *fleet.Class, whole *accelerator.Product) float64 {
 	return min(share, 1)
 }
 
-// formats are the formats of weights that an engine runs on a class, by use.
-type formats [2]engine.Formats
+// formats are the formats of weights that an engine runs on a class, by use, and those that it makes there while loading.
+type formats struct {
+	runs  [2]engine.Formats
+	makes engine.Formats
+}
 
 // formats returns what an engine runs on the class for a use.
 func (c *Class) formats(e *engine.Engine, use engine.Use) engine.Formats {
 	if known, ok := c.runs[e]; ok {
-		return known[use]
+		return known.runs[use]
 	}
 	return e.Formats(&c.device, use)
+}
+
+// makes returns what an engine makes on the class of weights in 16 bits.
+func (c *Class) makes(e *engine.Engine) engine.Formats {
+	if known, ok := c.runs[e]; ok {
+		return known.makes
+	}
+	return e.Makes(&c.device)
 }
 
 // classes are the planner's classes, derived once for an index and all its clones.
@@ -103,12 +114,19 @@ func newClass(key *fleet.Class) *Class {
 	c.device = engine.Device{Vendor: c.Vendor, Product: c.Product, Architecture: accelerator.Architecture(product.Architecture), Bytes: c.TotalBytes}
 	c.runs = map[*engine.Engine]formats{}
 	for e := range engine.Rows() {
-		c.runs[e] = formats{engine.Serving: e.Formats(&c.device, engine.Serving), engine.Training: e.Formats(&c.device, engine.Training)}
+		c.runs[e] = formats{
+			[2]engine.Formats{engine.Serving: e.Formats(&c.device, engine.Serving), engine.Training: e.Formats(&c.device, engine.Training)},
+			e.Makes(&c.device),
+		}
 	}
 	_, pcie := product.Host()
+	rates := cost.NewDevice(&product)
+	if c.Partition != "" || c.Catalogue == nil {
+		rates.Product = ""
+	}
 	c.Facts = facts{
 		Memory: memory.Device{Vendor: c.Vendor, Product: c.Product, TotalBytes: c.TotalBytes},
-		rates:  cost.NewDevice(&product), HostLink: float64(pcie) * 1e6, Judged: c.Known() && c.BandwidthMBps > 0,
+		rates:  rates, HostLink: float64(pcie) * 1e6, Judged: c.Known() && c.BandwidthMBps > 0,
 	}
 	return c
 }

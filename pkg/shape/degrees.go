@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -198,9 +199,9 @@ func (t *Problem) vendorOf(l *Flavor) string {
 }
 
 // ranks returns the case that the engine is asked about: one stage in some degrees, of weights that share scales in
-// square blocks of a side.
+// square blocks of a side. Until experts are shared out, it has the expert degree that is asked for, or one for each data rank.
 func (t *Problem) ranks(side, tensor, data, context int) *engine.Case {
-	c := t.runs(Shape{Tensor: tensor, Stages: 1, Data: data, Context: context, Expert: 1})
+	c := t.runs(Shape{Tensor: tensor, Stages: 1, Data: data, Context: context, Expert: cmp.Or(t.Asked.Expert, data)})
 	c.Side = side
 	return c
 }

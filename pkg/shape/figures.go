@@ -51,6 +51,7 @@ type timesKey struct {
 	tokens   int64     // of a step at most
 	cut      *cost.Cut // nil for one stage and for stages that are taken as equal
 	transfer uint64    // bits of Query.Transfer
+	again    uint64    // bits of Workload.Again, with which its Concurrency goes
 }
 
 func newFigures(of *knownModel, load loadKey) *figures {
@@ -60,7 +61,7 @@ func newFigures(of *knownModel, load loadKey) *figures {
 	}
 	setup := memory.Setup{Model: of.model, Engine: load.engine, Weights: load.weights, KV: load.cache}
 	if load.length > 0 {
-		setup.Inference = &memory.Inference{MaxModelLen: load.length, Sequences: load.sequences}
+		setup.Inference = &memory.Inference{MaxModelLen: load.length, Sequences: load.sequences, Mean: load.mean, Deviation: load.deviation}
 	} else {
 		setup.Training = &f.load.training
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/memory"
 )
 
@@ -190,21 +191,18 @@ type Limits struct{ Tokens, Sequences int64 }
 
 // LimitsOn returns the limits of an engine on a device. Lean limits leave more room for weights and cache: the fewest
 // tokens that an engine takes by default on any device, and only the sequences that are asked for.
-func LimitsOn(engine v1alpha1.Engine, d memory.Device, asked int64, lean bool) Limits {
-	defaults := memory.Limits(engine, d, false)
+func LimitsOn(of v1alpha1.Engine, d memory.Device, asked int64, lean bool) Limits {
+	defaults := memory.Limits(of, d, false)
 	l := Limits{defaults.Tokens, defaults.Sequences}
 	if lean {
-		l.Tokens, l.Sequences = min(l.Tokens, leanTokens), min(l.Sequences, max(asked, leanSequences))
+		l.Tokens, l.Sequences = min(l.Tokens, engine.FewestTokens), min(l.Sequences, max(asked, leanSequences))
 	}
 	l.Sequences = max(l.Sequences, asked)
 	return l
 }
 
-// leanTokens is the chunk of prompts that vLLM and SGLang take on small devices.
-const (
-	leanTokens    = 2048
-	leanSequences = 8
-)
+// leanSequences is the fewest sequences of lean limits.
+const leanSequences = 8
 
 // stagesOf returns how many stages of at most some bytes the layers make, each as long as it can be; above the number of
 // layers where a single layer is too large.

@@ -45,7 +45,7 @@ func (t *Problem) suited(s Format) string {
 
 // suits says whether devices of a class can hold weights in the format, and the engine run them there.
 func (t *Problem) suits(s Format, class int) bool {
-	return s.suits(t.Classes[class].Class) && t.Require.runs[class].Has(s.Weights)
+	return s.suits(t.Classes[class].Class) && t.Require.runs[class].Has(s.Weights) && (!s.Made || t.Makes(int32(class)).Has(s.Weights))
 }
 
 // Narrowest is the last format of the ladder that suits a class of which there are devices; the last of all where none does.

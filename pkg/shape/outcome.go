@@ -77,6 +77,7 @@ func (a *Tier) Times(c *Candidate, device *cost.Device) cost.Times {
 	key := timesKey{
 		tensor: int32(c.Tensor), stages: int32(c.Stages), data: int32(c.Data), expert: int32(c.Expert),
 		decode: int32(c.Decode), islands: int32(q.Strategy.Islands), tokens: int64(q.Workload.MaxBatchedTokens), cut: q.Cut, transfer: math.Float64bits(q.Transfer),
+		again: math.Float64bits(q.Workload.Again),
 	}
 	return recall(a.figures, on.times, key, func() cost.Times {
 		return cost.Serve(&q, on.estimator.Constants())
@@ -88,7 +89,7 @@ func (c *Candidate) strategy() cost.Strategy {
 	return cost.Strategy{Tensor: c.Tensor, Pipeline: c.Stages, AttentionData: c.Data, Expert: c.Expert, DecodeContext: c.Decode, Islands: c.Data / max(1, c.Inside)}
 }
 
-// Query returns the load of a candidate: as many sequences at once as are asked for.
+// Query returns the load of a candidate: as many sequences at once as are asked for, but those that wait for room in the cache.
 func (a *Tier) Query(c *Candidate, device *cost.Device) cost.Query {
 	in := a.Problem.Workload.Inference
 	running := float64(max(1, in.MaxSequences))
@@ -96,7 +97,7 @@ func (a *Tier) Query(c *Candidate, device *cost.Device) cost.Query {
 		Profile: a.profile, Device: device,
 		Strategy: c.strategy(),
 		Workload: cost.Workload{
-			Input: float64(a.Problem.Input()), Output: float64(a.Problem.Output()), Concurrency: running, Clients: running,
+			Input: float64(a.Problem.Input()), Output: float64(a.Problem.Output()), Concurrency: running * (1 - c.Pressure.Waiting), Clients: running, Again: c.Pressure.Again,
 			MaxBatchedTokens: float64(c.Footprint.Setup().Inference.BatchedTokens),
 		},
 	}

@@ -93,7 +93,7 @@ func (r *poolRequest) judgeClasses(c *fleet.Cluster) []fleet.Refusal {
 		case refused[i] != "":
 		case r.runs[i] == 0:
 			refused[i] = refusedEngine
-		case !r.runs[i].Has(r.Weights):
+		case !r.runs[i].Has(r.Weights) || r.Made && !r.makes[i].Has(r.Weights):
 			refused[i] = refusedKernels
 		case !r.suits(cl):
 			refused[i] = refusedFormat

@@ -100,6 +100,9 @@ func New(cluster *fleet.Cluster, request Request) (*Problem, error) {
 		request: request, Cluster: cluster, Classes: classesOf(cluster), Model: request.Model, Spec: spec, Workload: spec.Workload, Copies: 1,
 		Prices: request.Prices, ground: &ground{map[string]Matches{}, map[int32]*price.Price{}},
 	}
+	if spec.Model.Revision != "" { // it is of the checkpoint that is named
+		t.Model = t.Model.Pinned()
+	}
 	calibration, err := cost.Load()
 	if err != nil {
 		return nil, err
@@ -132,9 +135,12 @@ func New(cluster *fleet.Cluster, request Request) (*Problem, error) {
 		return nil, err
 	}
 	t.Use = engine.UseOf(&spec.Workload)
-	t.Require.runs = make([]engine.Formats, len(t.Classes))
+	t.Require.runs, t.Require.makes = make([]engine.Formats, len(t.Classes)), make([]engine.Formats, len(t.Classes))
 	for i, c := range t.Classes {
-		t.Require.runs[i] = c.formats(t.Engine, t.Use)
+		t.Require.runs[i], t.Require.makes[i] = c.formats(t.Engine, t.Use), c.makes(t.Engine)
+		if t.Engine.Without(&c.device, t.Use, &t.Model.Architecture) != nil {
+			t.Require.runs[i] = 0
+		}
 	}
 	t.Require.room = request.Room
 	t.Require.tolerations = append(t.Require.tolerations, request.Tolerations...)
@@ -149,7 +155,7 @@ func New(cluster *fleet.Cluster, request Request) (*Problem, error) {
 	}
 	t.share()
 	lacking := slices.ContainsFunc(t.Classes, func(c *Class) bool { return c.Known() && !c.Computes(v1alpha1.BF16) })
-	if t.Ladder, err = ladderFor(spec, t.Model, lacking); err != nil {
+	if t.Ladder, err = ladderFor(spec, t.Model, t.Engine, lacking); err != nil {
 		return nil, err
 	}
 	t.readPrevious(request.Previous)
@@ -247,6 +253,10 @@ func (t *Problem) checkWorkload() error {
 		return invalid("workload.inference.totalSequences", fmt.Sprint(in.TotalSequences), "it must be at least 1")
 	case in != nil && in.TotalSequences > 0 && in.MaxSequences > 0:
 		return invalid("workload.inference.totalSequences", "set beside maxSequences", "leave one of them out")
+	case in != nil && in.LengthVariationPercent != nil && (*in.LengthVariationPercent < 0 || *in.LengthVariationPercent > maxVariation):
+		return invalid("workload.inference.lengthVariationPercent", fmt.Sprint(*in.LengthVariationPercent), fmt.Sprintf("it must be from 0 to %d", maxVariation))
+	case in != nil && in.Capacity != "" && in.Capacity != v1alpha1.CapacityTypical && in.Capacity != v1alpha1.CapacityFullLength:
+		return invalid("workload.inference.capacity", string(in.Capacity), "use Typical or FullLength")
 	case in != nil:
 		return nil
 	case training.SequenceLength < 1 || training.GlobalBatch < 1 || training.MicroBatch < 0:

@@ -27,8 +27,8 @@ type requirements struct {
 	room *fleet.Room
 	// claims says that a ResourceClaim must be able to select every device.
 	claims bool
-	// runs are the formats of weights that the engine runs, by class.
-	runs []engine.Formats
+	// runs are the formats of weights that the engine runs, makes those that it makes while loading, by class.
+	runs, makes []engine.Formats
 	// Level is the node label that the devices of a copy must share; empty where they need not.
 	Level string
 }

@@ -3,6 +3,7 @@ package shape
 import (
 	"fmt"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/engine"
 )
 
@@ -35,6 +36,21 @@ func (t *Problem) checkAsked() error {
 		if r := rule(c); r != nil {
 			return invalid("parallelism."+r.Degree, fmt.Sprint(r.Value), r.Reason())
 		}
+	}
+	return nil
+}
+
+// RefusesAsked says why the engine cannot run weights in a format in the degrees that were asked for, whatever those are that were not;
+// nil where it may.
+func (t *Problem) RefusesAsked(weights v1alpha1.Precision) *engine.Refusal {
+	if t.Asked.Tensor == 0 {
+		return nil
+	}
+	c := t.ranks(t.Model.BlockSide(weights), t.Asked.Tensor, max(1, t.Asked.Data), max(1, t.Asked.Context))
+	c.CutsBlocks, c.Expert = t.cutsBlocks(Format{Weights: weights}, t.Asked.Tensor), max(1, t.Asked.Expert)
+	r := t.Engine.Refuses(c)
+	if r == nil || r.Degree == engine.DegreeTensor || t.Asked.Expert > 0 && t.Asked.Data > 0 {
+		return r
 	}
 	return nil
 }

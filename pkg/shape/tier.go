@@ -8,11 +8,12 @@ import (
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
-// Format is a format to try for the weights, whether the devices must compute it natively, and the format of the cache.
+// Format is a format to try for the weights, and one for the cache. Native says that the devices must compute that of the weights, Made
+// that the engine must make it while it loads weights of another one.
 type Format struct {
-	Weights v1alpha1.Precision
-	Native  bool
-	Cache   v1alpha1.Precision
+	Weights      v1alpha1.Precision
+	Native, Made bool
+	Cache        v1alpha1.Precision
 }
 
 // Variant is how a format is tried: with lean batches instead of the engine's default ones, and with context ranks that share out the tokens
@@ -107,13 +108,17 @@ func (t *Problem) Variants() []Variant {
 
 // sameAs says whether a format has no chance where another one had none: it takes as many bytes, on the same devices.
 func (t *Problem) sameAs(s, other Format) bool {
+	return sameBytes(s, other) && t.suited(s) == t.suited(other)
+}
+
+// sameBytes says whether formats take as many bytes.
+func sameBytes(s, other Format) bool {
 	same := func(a, b v1alpha1.Precision) bool {
 		num, den := model.BytesPer(a)
 		otherNum, otherDen := model.BytesPer(b)
 		return num*otherDen == den*otherNum
 	}
-	return same(s.Weights, other.Weights) && same(s.Cache, other.Cache) &&
-		t.suited(s) == t.suited(other)
+	return same(s.Weights, other.Weights) && same(s.Cache, other.Cache)
 }
 
 // leanest returns the variants that need least memory; all where there are limits of time, and in training.
@@ -146,8 +151,12 @@ func (t *Problem) lightest() []Format {
 }
 
 // beats says whether a format needs no more memory than another one and may run on every device and in every degree that
-// the other one may.
+// the other one may. Copies that differ are placed one after the other, which may fail on more devices where it succeeds on fewer: of
+// formats that need as much memory neither beats the other where they run on different devices.
 func (t *Problem) beats(s, other Format) bool {
+	if (t.Copies > 1 || t.Open) && sameBytes(s, other) && t.suited(s) != t.suited(other) {
+		return false
+	}
 	num, den := model.BytesPer(s.Cache)
 	otherNum, otherDen := model.BytesPer(other.Cache)
 	if num*otherDen > otherNum*den || t.Model.WeightBytes(s.Weights) > t.Model.WeightBytes(other.Weights) {

@@ -17,7 +17,7 @@ const maxUnsupported = 3
 func (t *Problem) Unsupported() []string {
 	var texts []string
 	for _, c := range t.unrun() {
-		refused := engine.Unsupported{Engine: t.Engine, Device: c.device, Use: t.Use, Weights: t.Ladder[0].Weights}
+		refused := engine.Unsupported{Engine: t.Engine, Device: c.device, Use: t.Use, Weights: t.Ladder[0].Weights, Model: &t.Model.Architecture}
 		text := fmt.Sprintf("Engine %s: %s", t.Engine.Name, refused.Why())
 		if !slices.Contains(texts, text) && len(texts) < maxUnsupported {
 			texts = append(texts, text)
@@ -30,7 +30,7 @@ func (t *Problem) Unsupported() []string {
 func (t *Problem) OtherEngines() []v1alpha1.Engine {
 	var names []v1alpha1.Engine
 	for _, c := range t.unrun() {
-		for _, name := range engine.Others(c.device, t.Use, "") {
+		for _, name := range engine.Others(c.device, t.Use, "", &t.Model.Architecture) {
 			if !slices.Contains(names, name) && name != t.Engine.Name {
 				names = append(names, name)
 			}

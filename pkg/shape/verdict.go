@@ -55,6 +55,7 @@ func (a *Tier) fit(c *Candidate, offers []int64) Verdict {
 	if c.offer = offers[0]; c.Ends == nil && !unequal {
 		return TooLarge
 	}
+	a.Crowd(c, func(int) int64 { return least })
 	return Yes
 }
 

@@ -75,7 +75,7 @@ func everyModel(t *testing.T, degrees func(*v1alpha1.Architecture) [][4]int, job
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster, yes, no := fleet.NewCluster([]fleet.Node{node(h200)}), 0, 0
-			for _, of := range model.Names() {
+			for _, of := range model.Families() {
 				m := lookup(t, of)
 				for i, d := range degrees(&m.Architecture) {
 					for _, job := range jobs(i) {
@@ -87,7 +87,7 @@ func everyModel(t *testing.T, degrees func(*v1alpha1.Architecture) [][4]int, job
 					}
 				}
 			}
-			if jobs(0)[0] != nil && e.Runs(engine.Device{}, engine.Training, "") != nil {
+			if jobs(0)[0] != nil && e.Runs(engine.Device{}, engine.Training, "", nil) != nil {
 				if yes > 0 {
 					t.Errorf("%d questions are answered by yes, and the engine trains no models", yes)
 				}

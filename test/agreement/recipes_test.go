@@ -20,7 +20,8 @@ import (
 
 // recipe is how vLLM's recipes say that a model runs.
 type recipe struct {
-	Model string
+	Model   string
+	Context int32
 	// Hardware has a state for each word of products.
 	Hardware map[string]string
 	// Variants are checkpoints; the first is the default.
@@ -28,11 +29,17 @@ type recipe struct {
 	Commands []command
 }
 
+// command is `vllm serve` in the guide of a recipe, under a heading that may say for which devices it is and what for.
 type command struct {
-	Tensor   int  `json:"tp"`
-	Pipeline int  `json:"pp"`
-	Data     int  `json:"dp"`
-	Experts  bool `json:"expert_parallel"`
+	Tensor        int    `json:"tp"`
+	Pipeline      int    `json:"pp"`
+	Data          int    `json:"dp"`
+	DecodeContext int    `json:"dcp"`
+	Experts       bool   `json:"expert_parallel"`
+	Length        int32  `json:"max_model_len"`
+	Cache         string `json:"kv"`
+	Checkpoint    string
+	Under         string
 }
 
 // products are the words of the recipes for products of the catalogue.

@@ -76,6 +76,14 @@ var badManifests = []badManifest{
 		[]string{"spec.workload.inference", "inputTokens + outputTokens must not exceed maxModelLen", "raise maxModelLen"},
 	},
 	{
+		"an unknown capacity", "modelplacement", `spec: {workload: {inference: {capacity: Half}}}`,
+		[]string{"spec.workload.inference.capacity", "Typical", "FullLength"},
+	},
+	{
+		"a variation below none", "modelplacement", `spec: {workload: {inference: {lengthVariationPercent: -1}}}`,
+		[]string{"spec.workload.inference.lengthVariationPercent", "greater than or equal to 0"},
+	},
+	{
 		"no context", "modelplacement", `spec: {workload: {inference: {maxModelLen: null}}}`,
 		[]string{"spec.workload.inference.maxModelLen", "Required value"},
 	},

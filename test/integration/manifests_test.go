@@ -28,7 +28,7 @@ func TestGoodManifestsAreAccepted(t *testing.T) {
 		{name: "an inventory", base: "acceleratorinventory"},
 		{name: "a placement with everything", base: "modelplacement"},
 		{name: "the smallest placement", base: "modelplacement", patch: `spec: {quantization: null, parallelism: null, engine: null,
-			replicas: null, devices: null, topology: null, failurePolicy: null, workload: {inference: {inputTokens: null, outputTokens: null}}}`},
+			replicas: null, devices: null, topology: null, failurePolicy: null, workload: {inference: {inputTokens: null, outputTokens: null, lengthVariationPercent: null, capacity: null}}}`},
 		{name: "a model by parameters", base: "modelplacement", patch: `spec: {model: {name: null, parameters: 7000000000}}`},
 		{name: "a model in a ConfigMap", base: "modelplacement", patch: `spec: {model: {name: null, configMap: {name: own.model}}}`},
 		{name: "a model by architecture", base: "architecture"},

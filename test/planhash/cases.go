@@ -18,7 +18,7 @@ const drawn = 12000
 // catalogueCases ask for each model on one and on three nodes of each shape, with requests that are drawn by the names.
 func catalogueCases() []planCase {
 	var cases []planCase
-	for i, name := range model.Names() {
+	for i, name := range model.Families() {
 		for j, host := range synthetic.Names() {
 			count := 1 + 2*((i+j)%2)
 			cases = append(cases, planCase{
@@ -146,7 +146,7 @@ func (r draw) model() *model.Model {
 			m, err = model.FromParameters(int64(1+r.IntN(200)) * 1e9)
 		}
 	} else {
-		m, err = model.Lookup(pick(r, model.Names()...))
+		m, err = model.Lookup(pick(r, model.Families()...))
 	}
 	if err != nil {
 		panic(err)

@@ -1,5 +1,6 @@
 // Command fit makes the constants of the model of costs: it fits them to half of the published measurements, finds the
-// spread of the errors by fitting without a part of that half in turn, and writes them where the package embeds them. With
+// spread of the errors at each basis by fitting without a part of that half in turn, and writes them, with what was measured, where the
+// package embeds them. With
 // -leave-out it writes the errors when a whole model or a whole product is left out of the fit, which a test holds to bars.
 package main
 
@@ -47,13 +48,21 @@ func run(folder, out string, leaveOut bool) error {
 	}
 	training := calibration.Training(all)
 	c := calibration.Fit(training)
-	calibration.Spreads(c, training)
+	calibration.SetWidths(c, calibration.LeaveOutAt(training, training, cost.SameCell), calibration.Laboratories(training))
 	data, err := cost.Format(c)
 	if err != nil {
 		return err
 	}
+	data = append(data, '\n')
+	cells, err := cost.FormatCells(calibration.Hash(data), calibration.CellsOf(training))
+	if err != nil {
+		return err
+	}
 	log.Printf("fitted to %d of %d observations", len(training), len(all))
-	return os.WriteFile(out, append(data, '\n'), 0o644)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(out), "cells.json"), append(cells, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(out, data, 0o644)
 }
 
 // printSwapped fits to the half that is held out and prints the errors on the other half.
@@ -73,7 +82,12 @@ func writeLeftOut(all []truth.Observation, constants string) error {
 	if err != nil {
 		return err
 	}
+	built, err := cost.Load()
+	if err != nil {
+		return err
+	}
 	result := calibration.LeftOut{
+		Ranges:    calibration.Inside(built, all),
 		Constants: calibration.Hash(data),
 		Models:    leftOut(all, "model", func(o *truth.Observation) string { return o.Model }),
 		Products:  leftOut(all, "product", func(o *truth.Observation) string { return o.GPU }),

@@ -82,6 +82,9 @@ func explainSettings(p *term.Page, settings []explain.SettingOutcome) {
 		if r.Native {
 			weights += ", native"
 		}
+		if r.Made {
+			weights += ", made"
+		}
 		if r.Lean {
 			batch = "lean"
 		}

@@ -81,5 +81,9 @@ func leftText(s *explain.StageMemory, stages int, goal *explain.Goal) string {
 	if stages > 1 {
 		where = "this stage has "
 	}
+	if s.Running > 0 {
+		return fmt.Sprintf("%s: %sroom for %d requests of %d tokens in the mean (p99 of %d together: %d each), or for %d of %d tokens, where %d are asked for.",
+			text, where, s.Running, goal.Mean, goal.Sequences, goal.Most, s.Sequences, goal.MaxModelLen, goal.Sequences)
+	}
 	return fmt.Sprintf("%s: %sroom for %d sequences of %d tokens where %d are asked for.", text, where, s.Sequences, goal.MaxModelLen, goal.Sequences)
 }

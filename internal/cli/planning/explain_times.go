@@ -30,13 +30,22 @@ func explainTimesOf(p *term.Page, e *explain.PartExplanation) {
 // basisText says what the constants rest on.
 func basisText(t *explain.Times) string {
 	family := fmt.Sprintf("%s, %s, %s", t.Family.Architecture, t.Family.Engine, t.Family.Class)
-	switch t.Basis {
-	case cost.Fitted:
-		return "Constants fitted to measurements of " + family + "."
-	case cost.Related:
-		return "Nothing of " + family + " was measured: the constants are those of related families, and the ranges wide."
+	text := "Basis: " + t.Basis.String() + ". "
+	switch {
+	case t.Basis == cost.SameCell:
+		return text + fmt.Sprintf("The model was measured on %s with %s in this shape, at loads like this one.", t.Product, t.Family.Engine)
+	case t.Basis == cost.SameModel:
+		return text + fmt.Sprintf("The model was measured on %s with %s, in another shape, other formats or at another load.", t.Product, t.Family.Engine)
+	case t.Basis == cost.SameFamily:
+		return text + "Other models or products of " + family + " were measured, and the constants are fitted to them."
+	case t.Beyond != "" && t.Basis == cost.Related:
+		return text + "Nothing of " + family + " was measured with " + t.Beyond + ": other families were, and the range is theirs."
+	case t.Beyond != "":
+		return text + "Nothing was measured with " + t.Beyond + ": its part of the times is computed from rates alone, and the range is the widest."
+	case t.Basis == cost.Related:
+		return text + "Nothing of " + family + " was measured: the constants are those of related families, and the ranges wide."
 	default:
-		return "Neither the architecture nor the engine of " + family + " was measured: a roofline with the constants of all others, and wide ranges."
+		return text + "Neither the architecture nor the engine of " + family + " was measured: a roofline with the constants of all others, and wide ranges."
 	}
 }
 
@@ -111,10 +120,10 @@ func stepText(s *cost.Step, slowest *cost.StageStep, c *cost.Constants) string {
 // servingRows are the times that are estimated.
 func servingRows(p *explain.PartExplanation, t *explain.Times) [][2]string {
 	b, e, r := t.Serving, t.Estimate, t.Estimate.OutputTokensPerSecond
-	rate := fmt.Sprintf("%s requests that a batch keeps up / %s = %s tokens/s (%s to %s)", term.Three(b.Running), term.Duration(b.Pace), term.Three(r.Value), term.Three(r.Low), term.Three(r.High))
+	rate := fmt.Sprintf("%s requests that a batch keeps up / %s = %s", term.Three(b.Running), term.Duration(b.Pace), term.Expected(r.Value, r.Low, r.High, "tokens/s"))
 	if p.Copies > 1 {
 		n := float64(p.Copies)
-		rate += fmt.Sprintf("; × %d copies = %s (%s to %s)", p.Copies, term.Three(n*r.Value), term.Three(n*r.Low), term.Three(n*r.High))
+		rate += fmt.Sprintf("; × %d copies = %s", p.Copies, term.Expected(n*r.Value, n*r.Low, n*r.High, "tokens/s"))
 	}
 	hour := float64(t.MicroUSDPerHour) / 1e6
 	devices := float64(t.Query.Strategy.Tensor * t.Query.Strategy.Pipeline * t.Query.Strategy.AttentionData)
@@ -125,7 +134,7 @@ func servingRows(p *explain.PartExplanation, t *explain.Times) [][2]string {
 		{"TTFT", ttftText(b) + term.Durations(e.TTFT.Value, e.TTFT.Low, e.TTFT.High)},
 		{"Throughput", rate},
 		term.RowIf(t.MicroUSDPerHour > 0, "Price", fmt.Sprintf("%.0f × %.2f USD an hour / 3600 s / %s tokens/s = %s USD a million tokens; %s",
-			devices, hour, term.Three(r.Value), dollars(devices*hour/3600/r.Value*1e6), t.PriceBasis)),
+			devices, hour, term.Three(r.Value), words.Figure(devices*hour/3600/r.Value*1e6, words.Digits(r.Low, r.High)), t.PriceBasis)),
 	}
 }
 

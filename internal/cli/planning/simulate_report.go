@@ -135,7 +135,7 @@ func (r *SimulationReport) printPlacements(p *term.Page, wide bool) {
 			name += fmt.Sprintf(" (x%d)", g.times)
 		}
 		if g.TokensPerSecond > 0 {
-			estimate = term.Grouped(g.TokensPerSecond) + " tokens/s"
+			estimate = term.Grouped(int64(words.Round(float64(g.TokensPerSecond), 3))) + " tokens/s"
 		}
 		row := []any{name, g.Strategy, g.Devices, g.Nodes, words.HumanBytes(g.MemoryBytes), estimate, micros(g.PlanMicros)}
 		if wide {

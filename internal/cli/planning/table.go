@@ -85,7 +85,8 @@ func (d *decision) training() bool { return d.placement.Spec.Workload.Training !
 
 // estimateRows are the numbers of an estimate with their ranges, what they rest on, and the price.
 func estimateRows(e *v1alpha1.Estimate) [][2]string {
-	price := fmt.Sprintf("%s USD a million tokens", dollars(float64(e.MicroUSDPerMillionTokens)/1e6))
+	digits := words.Digits(float64(e.TokensPerSecond.Low), float64(e.TokensPerSecond.High))
+	price := fmt.Sprintf("%s USD a million tokens", words.Figure(float64(e.MicroUSDPerMillionTokens)/1e6, digits))
 	if e.PriceBasis != "" {
 		price += "; " + e.PriceBasis
 	}
@@ -103,11 +104,7 @@ func estimateRows(e *v1alpha1.Estimate) [][2]string {
 
 // ranged is a number in a larger unit, with its range where that is known.
 func ranged(e v1alpha1.Expected, unit float64, name string) string {
-	text := term.Three(float64(e.Value)*unit) + " " + name
-	if e.High > 0 {
-		text += fmt.Sprintf(" (%s to %s)", term.Three(float64(e.Low)*unit), term.Three(float64(e.High)*unit))
-	}
-	return text
+	return term.Expected(float64(e.Value)*unit, float64(e.Low)*unit, float64(e.High)*unit, name)
 }
 
 // dollars is an amount to the cent, or to three digits where that says more.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rankwright/rankwright/internal/cli/term"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/estimate"
 	"github.com/rankwright/rankwright/pkg/price"
@@ -116,10 +117,12 @@ func printOffers(p *term.Page, o *estimate.Offers, wide bool) {
 	}
 	p.Table(header, term.Rows(o.Offers, func(s *estimate.Offer) []any {
 		a, each := s.Answer, s.USDPerMillionTokensRange
+		digits := words.Digits(each.Low, each.High)
 		row := []any{
 			s.Provider, s.Instance, rentedText(&s.Rented), degreesText(a.Degrees) + copies(a.Replicas), a.Concurrency.Running,
-			term.Three(*a.TTFTMillis) + " ms", term.Three(*a.TPOTMillis) + " ms", term.Three(*a.OutputTokensPerSecond), fmt.Sprintf("%.2f", s.USDPerHour),
-			fmt.Sprintf("%.3f", s.USDPerMillionTokens), fmt.Sprintf("%.3f-%.3f", each.Low, each.High), a.Basis, s.Date,
+			figureOf(*a.TTFTMillis, a.Ranges.TTFTMillis) + " ms", figureOf(*a.TPOTMillis, a.Ranges.TPOTMillis) + " ms",
+			figureOf(*a.OutputTokensPerSecond, a.Ranges.OutputTokensPerSecond), fmt.Sprintf("%.2f", s.USDPerHour),
+			figureOf(s.USDPerMillionTokens, each), words.Figure(each.Low, digits) + "-" + words.Figure(each.High, digits), a.Basis, s.Date,
 		}
 		if wide {
 			row = append(row, s.Region, s.Source)

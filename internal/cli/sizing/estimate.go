@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/estimate"
@@ -15,6 +16,7 @@ type servingFlags struct {
 	deploymentFlags
 	load              estimate.Load
 	concurrency       string
+	capacity          string
 	tokens, sequences int64
 	replicas          int
 	limit             time.Duration
@@ -33,7 +35,8 @@ bytes for each device by component, how many requests run at a time, time to the
 
 --dp is attention data parallelism inside one instance of a mixture of experts; --replicas are copies of the whole instance.
 Concurrency, requests and tokens per second are of all replicas together. --concurrency max is the least of what the KV cache
-holds at full input and output, the engine's limit of sequences and the requests that are offered.`,
+holds, the engine's limit of sequences and the requests that are offered. Where --max-model-len leaves room for longer requests
+than the mean, the cache holds them as they run (--capacity Typical), and those that find no room are computed again.`,
 		Example: `  kubectl rankwright estimate --model Llama-3.3-70B-FP8 --device H100 --tp 2 --isl 1000 --osl 1000
   kubectl rankwright estimate --model deepseek-ai/DeepSeek-R1 --device "NVIDIA H200" --engine SGLang --tp 8 --concurrency 64 -o json
   kubectl rankwright estimate --model ./config.json --device MI300X --weights FP8 -o explain`,
@@ -65,8 +68,12 @@ holds at full input and output, the engine's limit of sequences and the requests
 // addLoad adds the flags of requests and of an engine's limits.
 func (f *servingFlags) addLoad(command *cobra.Command) {
 	flags := command.Flags()
-	flags.Int64Var(&f.load.Input, "isl", 1024, "input tokens of a request")
-	flags.Int64Var(&f.load.Output, "osl", 1024, "output tokens of a request")
+	flags.Int64Var(&f.load.Input, "isl", 1024, "input tokens of a request, in the mean")
+	flags.Int64Var(&f.load.Output, "osl", 1024, "output tokens of a request, in the mean")
+	flags.Int64Var(&f.load.Longest, "max-model-len", 0, "tokens of the longest sequence (0: --isl and --osl)")
+	flags.Int64Var(&f.load.Variation, "length-variation", 100, "standard deviation of --isl and --osl in percent")
+	flags.StringVar(&f.capacity, "capacity", string(v1alpha1.CapacityTypical), "what the KV cache holds of running requests, `Typical|FullLength`")
+	term.Complete(command, "capacity", []v1alpha1.Capacity{v1alpha1.CapacityTypical, v1alpha1.CapacityFullLength})
 	flags.StringVar(&f.concurrency, "concurrency", most, "requests in flight, `N|max`")
 	flags.Int64Var(&f.load.Requests, "requests", 0, "requests offered at once in all (0: there is always another one)")
 	flags.Int64Var(&f.tokens, "max-batched-tokens", 0, "most tokens of a step (0: the engine's default)")
@@ -88,7 +95,7 @@ func (f *servingFlags) on(d estimate.Deployment) (estimate.Serving, error) {
 	if f.load.Concurrency, err = parseConcurrency(f.concurrency); err != nil {
 		return estimate.Serving{}, err
 	}
-	f.load.MaxTPOT = f.limit.Seconds()
+	f.load.MaxTPOT, f.load.Capacity = f.limit.Seconds(), v1alpha1.Capacity(f.capacity)
 	d.Replicas = f.replicas
 	return estimate.Serving{Deployment: d, Load: f.load, MaxBatchedTokens: f.tokens, MaxSequences: f.sequences}, nil
 }

@@ -24,7 +24,7 @@ func printServed(p *term.Page, a *estimate.Answer, output term.Format) {
 			{"TTFT", expected(*a.TTFTMillis, a.Ranges.TTFTMillis, "ms")},
 			{"TPOT", expected(*a.TPOTMillis, a.Ranges.TPOTMillis, "ms")},
 			{"Throughput", expected(*a.OutputTokensPerSecond, a.Ranges.OutputTokensPerSecond, "output tokens/s")},
-			{"Basis", string(a.Basis)},
+			{"Basis", a.Basis.String()},
 		}...)
 	}
 	p.Sheet(rows)
@@ -65,12 +65,20 @@ func concurrencyText(c *estimate.Concurrency) string {
 	if c.LimitedBy != "kvCache" {
 		text += fmt.Sprintf("; the KV cache holds %d", c.KVCache)
 	}
+	if c.Preempted > 0 {
+		text += fmt.Sprintf("; about %.2g %% of requests are preempted and computed again", c.Preempted*100)
+	}
 	return text
 }
 
-// expected is a figure with its range, to three digits: more would claim too much.
+// expected is a figure with its range.
 func expected(value float64, r estimate.Range, unit string) string {
-	return fmt.Sprintf("%s %s (%s to %s)", term.Three(value), unit, term.Three(r.Low), term.Three(r.High))
+	return term.Expected(value, r.Low, r.High, unit)
+}
+
+// figureOf is a figure to the digits that its range leaves.
+func figureOf(value float64, r estimate.Range) string {
+	return words.Figure(value, words.Digits(r.Low, r.High))
 }
 
 // printStages writes what each device of a stage holds: serving has a cache, training gradients and an optimizer.

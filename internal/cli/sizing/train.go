@@ -110,7 +110,7 @@ func printTrained(p *term.Page, a *estimate.Trained, output term.Format) {
 			{"Throughput", expected(*a.TokensPerSecond, a.Ranges.TokensPerSecond, "tokens/s")},
 			{"Each device", expected(*a.TFLOPSPerDevice, a.Ranges.TFLOPSPerDevice, "TFLOPS")},
 			{"Of the model", expected(*a.ModelTFLOPSPerDevice, a.Ranges.ModelTFLOPSPerDevice, "TFLOPS")},
-			{"Basis", string(a.Basis)},
+			{"Basis", a.Basis.String()},
 		}...)
 	}
 	p.Sheet(rows)

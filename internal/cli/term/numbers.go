@@ -52,9 +52,24 @@ func Duration(seconds float64) string {
 	}
 }
 
-// Durations formats an estimate in seconds with its range.
+// Durations formats an estimate in seconds with its range, each in the unit that reads best, to the digits that the range leaves.
 func Durations(value, low, high float64) string {
-	return fmt.Sprintf("%s (%s to %s)", Duration(value), Duration(low), Duration(high))
+	digits := words.Digits(low, high)
+	return fmt.Sprintf("%s (%s to %s)", duration(value, digits), duration(low, digits), duration(high, digits))
+}
+
+func duration(seconds float64, digits int) string {
+	return Duration(words.Round(seconds, digits))
+}
+
+// Expected formats an estimate with its range in a unit, all to the digits that the range leaves; without a range where the high end is 0.
+func Expected(value, low, high float64, unit string) string {
+	digits := words.Digits(low, high)
+	text := words.Figure(value, digits) + " " + unit
+	if high > 0 {
+		text += fmt.Sprintf(" (%s to %s)", words.Figure(low, digits), words.Figure(high, digits))
+	}
+	return text
 }
 
 // Three formats a number in three digits or, above a thousand, to the unit.

@@ -24,6 +24,9 @@ type Goal struct {
 	Input, Output, Sequences int64
 	// MaxModelLen is the tokens of the longest sequence; 0 in training.
 	MaxModelLen int64
+	// Mean is the tokens that a running request holds in the mean, Most what it holds at most 99 % of the time where that is the
+	// mean over all of a copy; 0 where all are held at full length.
+	Mean, Most int64
 	// MaxTTFTMillis and MaxTPOTMillis are limits; 0 where there is none.
 	MaxTTFTMillis, MaxTPOTMillis int64
 }
@@ -59,6 +62,10 @@ func goal(t *shape.Problem) Goal {
 		return Goal{Measure: "s a step"}
 	}
 	g := Goal{Objective: t.Objective(), Input: t.Input(), Output: t.Output(), Sequences: int64(max(1, in.MaxSequences)), MaxModelLen: int64(in.MaxModelLen)}
+	if l, ok := t.Lengths(); ok {
+		held := l.Held()
+		g.Mean, g.Most = int64(math.Round(held.Mean)), int64(math.Round(held.Mean+2.326*held.Deviation/math.Sqrt(float64(g.Sequences))))
+	}
 	if in.MaxTTFTMillis != nil {
 		g.MaxTTFTMillis = int64(*in.MaxTTFTMillis)
 	}
@@ -96,6 +103,7 @@ func (e *explainer) consider(found *Explanation) {
 	if r.chosen >= 0 && r.order[r.chosen].Ends == nil { // the stages were found with the devices
 		c := r.order[r.chosen]
 		c.Ends, _ = shape.EndsOf(e.spec.Stages, c.Footprint.Layers)
+		a.Crowd(c, func(stage int) int64 { return search.LeastOffer(e.Problem, e.portion(&shapes[0]), stage) })
 		a.Evaluate(c)
 	}
 	found.Shapes = len(candidates)

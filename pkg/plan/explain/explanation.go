@@ -196,13 +196,19 @@ func (e *explainer) level() int {
 	return 0
 }
 
-// part explains the copies of a shape.
-func (e *explainer) part(planned *v1alpha1.PlanShape) (PartExplanation, error) {
+// portion returns the copies of a shape as the search makes them.
+func (e *explainer) portion(planned *v1alpha1.PlanShape) *search.Portion {
 	ends, _ := shape.EndsOf(planned.Stages, int(e.Problem.Model.Architecture.Layers))
 	p := &search.Portion{Shape: shape.ShapeOf(&planned.Strategy), Layout: shape.Layout{Ends: ends}, Footprint: e.Footprint(e.classOf(planned), shape.ShapeOf(&planned.Strategy))}
 	for _, instances := range e.copiesOf(planned) {
 		p.Instances = append(p.Instances, instances...)
 	}
+	return p
+}
+
+// part explains the copies of a shape.
+func (e *explainer) part(planned *v1alpha1.PlanShape) (PartExplanation, error) {
+	p := e.portion(planned)
 	made := PartExplanation{
 		Strategy: e.Problem.Summary(p.Shape, p.Copies()), FirstReplica: int(planned.FirstReplica), Copies: p.Copies(),
 		Memory: e.memory(p), Seats: e.seats(p), Rule: e.rule(p), Links: e.links(p),

@@ -21,6 +21,8 @@ type StageMemory struct {
 	// Sequences is how many sequences of the longest length the device has room for, over all data ranks of a copy; 0 in
 	// training.
 	Sequences int64
+	// Running is how many it has room for as they run; 0 where all are held at full length.
+	Running int64
 }
 
 // memory explains the stages of a portion.
@@ -29,7 +31,7 @@ func (e *explainer) memory(p *search.Portion) []StageMemory {
 	var list []StageMemory
 	first := 0
 	for i, end := range p.Ends {
-		at := e.fullest(p, i)
+		at := search.Fullest(t, p, i)
 		d, n := t.Cluster.Device(at), t.Cluster.NodeOf(at)
 		class := t.Classes[d.Class]
 		have := class.Facts.Memory
@@ -41,24 +43,14 @@ func (e *explainer) memory(p *search.Portion) []StageMemory {
 		}
 		s.LeftBytes = s.Offer[len(s.Offer)-1].Bytes - s.NeededBytes
 		if t.Workload.Inference != nil {
-			s.Sequences = p.Footprint.Room(first, end, have).Sequences * int64(max(1, p.Data))
+			room, data := p.Footprint.Room(first, end, have), int64(max(1, p.Data))
+			s.Sequences = room.Sequences * data
+			if room.Running > room.Sequences {
+				s.Running = room.Running * data
+			}
 		}
 		list = append(list, s)
 		first = end
 	}
 	return list
-}
-
-// fullest returns the device of a stage that offers the least memory, over all copies.
-func (e *explainer) fullest(p *search.Portion, stage int) int32 {
-	c := e.Problem.Cluster
-	least := int32(-1)
-	for _, stages := range p.Instances {
-		for _, at := range stages[stage] {
-			if d := c.Device(at); least < 0 || e.Problem.Offer(d.Class, d.FreeBytes) < e.Problem.Offer(c.Device(least).Class, c.Device(least).FreeBytes) {
-				least = at
-			}
-		}
-	}
-	return least
 }

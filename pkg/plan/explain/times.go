@@ -10,9 +10,10 @@ import (
 
 // Times is the arithmetic of what one copy delivers. Exactly one of Serving and Training is set.
 type Times struct {
-	// Family names the calibrated constants, Basis says what they rest on.
+	// Family names the calibrated constants, Basis says what the times rest on, and Beyond which degree or link was not measured.
 	Family cost.Family
 	Basis  cost.Basis
+	Beyond string
 	// Product is the device that the times are computed for; Bandwidth and Link are its peaks in bytes per second.
 	Product         string
 	Bandwidth, Link float64
@@ -33,6 +34,7 @@ type Times struct {
 func (e *explainer) times(p *search.Portion) (*Times, error) {
 	t := e.Problem
 	c := &shape.Candidate{Shape: p.Shape, Footprint: p.Footprint, Ends: p.Ends, Flavor: search.FlavorOf(t, p), Inside: search.InsideOf(t, p)}
+	e.Crowd(c, func(stage int) int64 { return search.LeastOffer(t, p, stage) })
 	class := t.Classes[c.Flavor.Class]
 	if !class.Facts.Judged {
 		return nil, nil
@@ -50,7 +52,7 @@ func (e *explainer) times(p *search.Portion) (*Times, error) {
 		}
 		broken := made.Job.Break(&made.Constants)
 		step, basis := estimator.Train(made.Job)
-		made.Training, made.Step, made.Basis = &broken, &step, basis
+		made.Training, made.Step, made.Basis, made.Beyond = &broken, &step, basis, estimator.BeyondTraining(made.Job)
 		return made, nil
 	}
 	query := e.Query(c, &rates)
@@ -64,7 +66,7 @@ func (e *explainer) times(p *search.Portion) (*Times, error) {
 		return nil, fmt.Errorf("estimate: %w", err)
 	}
 	broken, estimate := cost.Break(made.Query, &made.Constants), estimator.Serve(made.Query)
-	made.Serving, made.Estimate, made.Basis = &broken, &estimate, estimate.Basis
+	made.Serving, made.Estimate, made.Basis, made.Beyond = &broken, &estimate, estimate.Basis, estimator.Beyond(made.Query)
 	if hour, ok := t.Price(c.Flavor.Class); ok {
 		made.MicroUSDPerHour = hour.MicroUSDPerHour
 		made.PriceBasis = fmt.Sprintf("%s, %s", hour.Instance, hour.Date)

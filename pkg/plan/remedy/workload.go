@@ -2,7 +2,6 @@ package remedy
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
@@ -162,13 +161,13 @@ func onDevicesOf(format v1alpha1.Precision, apply shape.Edit) shape.Edit {
 // widths are the formats of weights in the order in which they are suggested. FP8 is suggested where devices compute it.
 var widths = []v1alpha1.Precision{v1alpha1.BF16, v1alpha1.FP16, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4}
 
-// narrowerWeights returns the widest format of weights that fits, among those that were not tried and that training can
-// use.
+// narrowerWeights returns the widest format of weights that fits, among those that take less than the ones that were tried. Training
+// keeps its own.
 func narrowerWeights(t *shape.Problem, _ []search.Family) []Remedy {
-	if t.Workload.Training != nil || slices.ContainsFunc(t.Ladder, func(s shape.Format) bool { return s.Weights != t.Ladder[0].Weights }) {
+	if t.Workload.Training != nil {
 		return nil
 	}
-	now := t.Ladder[0].Weights
+	now := t.Narrowest().Weights
 	if narrowest := widths[len(widths)-1]; narrowest != now && !fitsWith(t, weightsOf(narrowest)) {
 		return nil
 	}
@@ -182,11 +181,19 @@ func narrowerWeights(t *shape.Problem, _ []search.Family) []Remedy {
 			tried = onDevicesOf(format, apply)
 		}
 		if fitsWith(t, tried) {
-			return oneRemedy(KindPrecision, fmt.Sprintf("quantization %s instead of %s (weights %s instead of %s)", format, now,
-				words.HumanBytes(t.Model.WeightBytes(format)), words.HumanBytes(t.Model.WeightBytes(now))), apply)
+			return oneRemedy(KindPrecision, fmt.Sprintf("quantization %s instead of %s (weights %s instead of %s%s)", format, now,
+				words.HumanBytes(t.Model.WeightBytes(format)), words.HumanBytes(t.Model.WeightBytes(now)), unknown(t, format)), apply)
 		}
 	}
 	return nil
+}
+
+// unknown says that weights in a format have to be brought; empty where a checkpoint of them is known or the engine makes them.
+func unknown(t *shape.Problem, format v1alpha1.Precision) string {
+	if from := t.Supply(format); from == shape.Stored || from == shape.Made && t.MakesSomewhere(format) {
+		return ""
+	}
+	return "; no checkpoint in it is known: bring one"
 }
 
 func weightsOf(format v1alpha1.Precision) shape.Edit {

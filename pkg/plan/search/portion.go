@@ -73,6 +73,26 @@ func InsideOf(t *shape.Problem, p *Portion) int {
 	return inside
 }
 
+// Fullest returns the device of a stage that offers the least memory, over all copies of a portion.
+func Fullest(t *shape.Problem, p *Portion, stage int) int32 {
+	least, offer := int32(-1), int64(0)
+	for _, stages := range p.Instances {
+		for _, at := range stages[stage] {
+			d := t.Cluster.Device(at)
+			if offers := t.Offer(d.Class, d.FreeBytes); least < 0 || offers < offer {
+				least, offer = at, offers
+			}
+		}
+	}
+	return least
+}
+
+// LeastOffer returns what the fullest device of a stage offers.
+func LeastOffer(t *shape.Problem, p *Portion, stage int) int64 {
+	d := t.Cluster.Device(Fullest(t, p, stage))
+	return t.Offer(d.Class, d.FreeBytes)
+}
+
 // groups returns the devices of each stage of so many data ranks that follow one another in the first copy.
 func (p *Portion) groups(n int) [][]int32 {
 	var all [][]int32

@@ -83,7 +83,7 @@ func TestReadyFollowsThePods(t *testing.T) {
 	w.runStatefulSet(2)
 	w.awaitPods(2, "scheduled", scheduled)
 	w.awaitReadiness("PodsNotReady", "0/2")
-	pods := w.awaitBound(2, "llm-1")
+	pods := w.awaitRunning(2)
 	if all := w.awaitReadiness("Running", "2/2"); all.Status.Replicas != 2 || all.Status.ReadyReplicas != 2 {
 		t.Errorf("with all pods: %+v", all.Status)
 	}
@@ -153,14 +153,14 @@ var stories = []struct {
 		w.place("llm", 2, v1alpha1.EnforcementAdvisory)
 		w.awaitPlan("llm-1")
 		w.runStatefulSet(2)
-		w.awaitBound(2, "llm-1")
+		w.awaitRunning(2)
 		w.awaitReadiness("Running", "2/2")
 	}, []string{"Placed", "Ready"}},
 	{"waiting-for-pods", func(w *world) {
 		w.place("llm", 2, v1alpha1.EnforcementAdvisory)
 		w.awaitPlan("llm-1")
 		w.runStatefulSet(1)
-		w.awaitBound(1, "llm-1")
+		w.awaitRunning(1)
 		w.awaitReadiness("PodsMissing", "1/2")
 	}, []string{"Placed"}},
 	{"unplaceable", func(w *world) {
@@ -175,7 +175,7 @@ var stories = []struct {
 		w.share(14)
 		w.awaitPlan("llm-1")
 		w.runStatefulSet(2)
-		w.awaitBound(2, "llm-1")
+		w.awaitRunning(2)
 		w.awaitReadiness("Running", "2/2")
 	}, []string{"Placed", "Ready"}},
 	{"shared-load-too-large", func(w *world) {
@@ -190,7 +190,7 @@ var stories = []struct {
 		w.place("llm", 2, v1alpha1.EnforcementAdvisory)
 		w.awaitPlan("llm-1")
 		w.runStatefulSet(2)
-		w.awaitBound(2, "llm-1")
+		w.awaitRunning(2)
 		w.awaitReadiness("Running", "2/2")
 		w.lose(0)
 		w.Eventually("it is said what would make it fit", func(context.Context) bool {

@@ -79,6 +79,16 @@ func (w *world) awaitBound(count int, plan string) map[string]*corev1.Pod {
 	})
 }
 
+// awaitRunning is awaitBound for pods that run by the first plan: they may be bound before they are scheduled.
+func (w *world) awaitRunning(count int) map[string]*corev1.Pod {
+	w.Helper()
+	w.awaitBound(count, "llm-1")
+	return w.awaitPods(count, "running", func(p *corev1.Pod) bool {
+		w.asKubelet()
+		return p.Status.Phase == corev1.PodRunning
+	})
+}
+
 // checkStayed holds the pods to those of before: the same, but for the indices that moved.
 func (w *world) checkStayed(before, after map[string]*corev1.Pod, moved ...string) {
 	w.Helper()

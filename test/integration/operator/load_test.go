@@ -63,6 +63,10 @@ func TestCopiesShareALoad(t *testing.T) {
 	if third.Spec.Copies() != 5 {
 		t.Errorf("scaled to 5, and there are %d copies", third.Spec.Copies())
 	}
+	// Three copies hold four sequences each, and five hold three each.
+	if before, after := second.Spec.Totals.KVCacheBytes/(3*4), third.Spec.Totals.KVCacheBytes/(5*3); before != after {
+		t.Errorf("the cache of a sequence is %d B after scaling, was %d B: the load is not divided by the number in the spec", after, before)
+	}
 	if diff := cmp.Diff(second.Spec.Nodes, third.Spec.Nodes[:3]); diff != "" {
 		t.Errorf("copies moved (-before +after):\n%s", diff)
 	}
@@ -78,6 +82,9 @@ func TestCopiesShareALoad(t *testing.T) {
 		kept = w.placement("llm")
 		return kept.Status.Shortfall != nil && len(kept.Status.Shortfall.Suggestions) > 0
 	})
+	if n := kept.Spec.Replicas; n == nil || *n != 2 {
+		t.Errorf("replicas %v in a spec that says 2", n)
+	}
 	want := map[string]string{"spec.replicas": "3", "spec.workload.inference.totalSequences": "8"}
 	for _, s := range kept.Status.Shortfall.Suggestions {
 		for _, e := range s.Edits {

@@ -2,6 +2,7 @@ package calibration_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/test/document"
 	"github.com/rankwright/rankwright/test/figure"
 	"github.com/rankwright/rankwright/tools/fit/calibration"
 	"github.com/rankwright/rankwright/tools/fit/truth"
@@ -200,6 +202,13 @@ func TestLeftOut(t *testing.T) {
 	if got := calibration.Hash(constants); got != result.Constants {
 		t.Errorf("made with constants of hash %s and not %s: run make fit", result.Constants, got)
 	}
+	var cells cost.CellsFile
+	if data, err = os.ReadFile(filepath.Join("..", "..", "..", "pkg", "cost", "cells.json")); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &cells); err != nil || cells.Constants != result.Constants {
+		t.Errorf("cells are those of constants %s and not of %s: run make fit (%v)", cells.Constants, result.Constants, err)
+	}
 	for _, out := range []struct {
 		what string
 		list []calibration.Median
@@ -218,6 +227,37 @@ func TestLeftOut(t *testing.T) {
 			t.Errorf("without a %s: fewer than 370 rows of TensorRT-LLM's throughput", out.what)
 		}
 	}
+}
+
+var update = flag.Bool("update", false, "write the table of ranges into the document")
+
+// TestRangesAtEachBasis holds that ranges are right whatever an estimate rests on: of the half that is held out, what is estimated at each
+// basis lies within its range, as `make fit` counted it. The document has the same table.
+func TestRangesAtEachBasis(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", calibration.LeftOutFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var result calibration.LeftOut
+	if err := json.Unmarshal(data, &result); err != nil {
+		t.Fatal(err)
+	}
+	table := "| basis | quantity | held-out half inside | median range |\n|---|---|---|---|\n"
+	seen := map[cost.Basis]bool{}
+	for _, s := range result.Ranges {
+		seen[s.Basis] = true
+		share, what := float64(s.Inside)/float64(s.Count), s.Basis.String()+", "+s.Quantity
+		table += fmt.Sprintf("| %#q | %s | %.0f %% of %d | -%.0f %%, +%.0f %% |\n", s.Basis.String(), s.Quantity, 100*share, s.Count, 100*s.Width/(1+s.Width), 100*s.Width)
+		if s.Count < 30 { // too few to tell
+			figure.Report("ranges by basis, held out", what+": inside", fmt.Sprintf("%.0f %% of %d", 100*share, s.Count)).Hold(t)
+			continue
+		}
+		figure.Share("ranges by basis, held out", what+": inside", share, 0.75, s.Count).Hold(t)
+	}
+	if len(seen) < len(cost.Bases()) {
+		t.Errorf("only %d bases have ranges", len(seen))
+	}
+	document.Table(t, filepath.Join("..", "..", "..", "docs", "cost-model.md"), table, *update)
 }
 
 func estimated(e *cost.Estimator, o *truth.Observation) cost.Range {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"slices"
 
+	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/tools/fit/truth"
 )
 
@@ -20,6 +21,57 @@ type LeftOut struct {
 	// Models and Products are the median errors of all that were left out one at a time.
 	Models   []Median `json:"models"`
 	Products []Median `json:"products"`
+	// Ranges say how many observations of the half that is held out lie in their ranges.
+	Ranges []Share `json:"ranges"`
+}
+
+// Share is how many observations of a quantity lie in their ranges, estimated at a basis.
+type Share struct {
+	Basis    cost.Basis `json:"basis"`
+	Quantity string     `json:"quantity"`
+	Inside   int        `json:"inside"`
+	Count    int        `json:"count"`
+	// Width is the median spread, as a factor less 1.
+	Width float64 `json:"width"`
+}
+
+// Inside counts the observations of the half that is held out that lie in their ranges, by basis and quantity. The near ones are estimated with
+// the constants; for the family and beyond, constants are fitted to the other half without all that is nearer.
+func Inside(c *cost.Calibration, all []truth.Observation) []Share {
+	held := slices.DeleteFunc(slices.Clone(all), func(o truth.Observation) bool { return !o.Held() || o.Reported })
+	list := slices.DeleteFunc(Off(c, held), func(m Miss) bool { return m.Basis > cost.SameModel })
+	list = append(list, LeaveOutAt(Training(all), held, cost.SameFamily)...)
+	none := c.Estimator(cost.Family{})
+	type kind struct {
+		basis    cost.Basis
+		quantity truth.Quantity
+	}
+	shares, widths := map[kind]*Share{}, map[kind][]float64{}
+	for _, m := range list {
+		e := c.Estimator(m.Family)
+		if m.Basis >= cost.Related { // without it, the family would not have been measured
+			e = none
+		}
+		s, k := e.Spread(m.Basis, m.Query.Regime()), kind{m.Basis, m.Quantity}
+		width := [...]float64{truth.Throughput: s.Throughput, truth.TPOT: s.TPOT, truth.TTFT: s.TTFT, truth.TrainingRate: s.Training}[m.Quantity]
+		if shares[k] == nil {
+			shares[k] = &Share{Basis: m.Basis, Quantity: m.Quantity.String()}
+		}
+		shares[k].Count++
+		if m.Off <= width {
+			shares[k].Inside++
+		}
+		widths[k] = append(widths[k], width)
+	}
+	var result []Share
+	for k, s := range shares {
+		s.Width = Quantile(widths[k], 0.5)
+		result = append(result, *s)
+	}
+	slices.SortFunc(result, func(a, b Share) int {
+		return cmp.Or(cmp.Compare(a.Basis, b.Basis), cmp.Compare(a.Quantity, b.Quantity))
+	})
+	return result
 }
 
 // Median is the median error of a quantity of a table.

@@ -283,6 +283,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: threads
       type:
         scalar: numeric
+- name: com.github.rankwright.rankwright.api.v1alpha1.Capacity
+  scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.ClaimAttribute
   map:
     fields:
@@ -834,7 +836,13 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.rankwright.rankwright.api.v1alpha1.InferenceWorkload
   map:
     fields:
+    - name: capacity
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Capacity
     - name: inputTokens
+      type:
+        scalar: numeric
+    - name: lengthVariationPercent
       type:
         scalar: numeric
     - name: maxModelLen

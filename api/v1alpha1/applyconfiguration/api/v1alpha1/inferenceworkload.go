@@ -13,19 +13,28 @@ import (
 type InferenceWorkloadApplyConfiguration struct {
 	// Longest sequence, prompt and answer together, in tokens.
 	MaxModelLen *int32 `json:"maxModelLen,omitempty"`
-	// Number of sequences of maxModelLen tokens that must fit into the memory of each copy at once. Absent means what
-	// totalSequences leaves for a copy, and 1 where that is absent too.
+	// Number of sequences that run at once in each copy. What the KV cache must hold of them is what capacity says. Absent
+	// means what totalSequences leaves for a copy, and 1 where that is absent too.
 	MaxSequences *int32 `json:"maxSequences,omitempty"`
-	// Number of sequences of maxModelLen tokens that must fit into the memory of all copies together at once. Each copy takes an
-	// equal share, rounded up. Where spec.replicas is absent, the planner chooses the number of copies with which the
+	// Number of sequences that run at once in all copies together. Each copy takes an equal share, rounded up. What the KV
+	// cache must hold of them is what capacity says. Where spec.replicas is absent, the planner chooses the number of copies with which the
 	// plan takes the fewest devices (with the objective Cost, the cheapest).
 	TotalSequences *int32 `json:"totalSequences,omitempty"`
-	// Length of a typical prompt in tokens, for estimates. Absent means half of maxModelLen, or what outputTokens leaves of
+	// Mean length of prompts in tokens, for estimates and, with outputTokens, for capacity. Absent means half of maxModelLen, or what outputTokens leaves of
 	// it if that is less.
 	InputTokens *int32 `json:"inputTokens,omitempty"`
-	// Length of a typical answer in tokens, for estimates. Absent means half of maxModelLen, or what inputTokens leaves of
+	// Mean length of answers in tokens, for estimates and, with inputTokens, for capacity. Absent means half of maxModelLen, or what inputTokens leaves of
 	// it if that is less.
 	OutputTokens *int32 `json:"outputTokens,omitempty"`
+	// How much lengths differ from request to request: the standard deviation of prompts, and of answers, in percent of
+	// their mean. Below 10 all requests count as alike, which makes them grow in step. Absent means 100, as measured of
+	// public services.
+	LengthVariationPercent *int32 `json:"lengthVariationPercent,omitempty"`
+	// What the KV cache of a copy must hold: requests as they run (Typical: one sequence of maxModelLen tokens, and at 95 %
+	// of all times all sequences in the lengths of inputTokens and outputTokens; a request that finds no room is preempted
+	// and computed again, which estimates count), or all sequences at maxModelLen tokens (FullLength: none is ever
+	// preempted). Absent means Typical. Without both lengths, and for engines that never preempt, all is held in full.
+	Capacity *apiv1alpha1.Capacity `json:"capacity,omitempty"`
 	// What to prefer among the plans that fit: Latency (the shortest time for an answer), Throughput (the most tokens per
 	// second from each device; the default) or Cost (the cheapest tokens).
 	Objective *apiv1alpha1.Objective `json:"objective,omitempty"`
@@ -78,6 +87,22 @@ func (b *InferenceWorkloadApplyConfiguration) WithInputTokens(value int32) *Infe
 // If called multiple times, the OutputTokens field is set to the value of the last call.
 func (b *InferenceWorkloadApplyConfiguration) WithOutputTokens(value int32) *InferenceWorkloadApplyConfiguration {
 	b.OutputTokens = &value
+	return b
+}
+
+// WithLengthVariationPercent sets the LengthVariationPercent field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the LengthVariationPercent field is set to the value of the last call.
+func (b *InferenceWorkloadApplyConfiguration) WithLengthVariationPercent(value int32) *InferenceWorkloadApplyConfiguration {
+	b.LengthVariationPercent = &value
+	return b
+}
+
+// WithCapacity sets the Capacity field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Capacity field is set to the value of the last call.
+func (b *InferenceWorkloadApplyConfiguration) WithCapacity(value apiv1alpha1.Capacity) *InferenceWorkloadApplyConfiguration {
+	b.Capacity = &value
 	return b
 }
 
