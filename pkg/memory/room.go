@@ -50,7 +50,11 @@ func (f *Footprint) Room(first, end int, d Device) Room {
 // limit applies the engine's rule. It sets a reason where not even an empty cache fits.
 func (f *Footprint) limit(u Use, d Device, free int64) Room {
 	if f.training != nil {
-		return below(free, u, "what is free")
+		r := Room{Limit: free, Free: free - u.beside()}
+		if r.Free < 0 {
+			r.Reason = fmt.Sprintf("%s are needed and %s are free: use a smaller precision, more devices or larger ones", text(u.beside()), text(free))
+		}
+		return r
 	}
 	utilized := func(of int64) int64 { return part(of, f.setup.Inference.Utilization, 1000) }
 	switch f.counter.engine.Rule {

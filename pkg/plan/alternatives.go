@@ -113,8 +113,11 @@ func loss(a *shape.Tier, c, chosen *shape.Candidate, title string) v1alpha1.Reje
 		p.Reason, p.Message = shape.ReasonLimit, c.Why()
 		return p
 	}
-	if c.Total() > chosen.Total() && (c.Value <= chosen.Value || !c.Judged) {
+	switch better := c.Value <= chosen.Value; {
+	case c.Total() > chosen.Total() && (better || !c.Judged):
 		p.Reason = shape.ReasonMoreDevices
+	case better && c.Judged && chosen.Judged:
+		p.Reason = shape.ReasonAsGood
 	}
 	text := make(words.Wording, 0, 256).Counted(c.Total(), "device").Text(" a copy instead of ").Number(chosen.Total())
 	if c.Judged && chosen.Judged {

@@ -149,3 +149,20 @@ func TestRejectedFormsAreListedWithNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestAsGoodIsNotWorse: what is listed as worse is worse, and a shape that would be a little better is said to be as good.
+func TestAsGoodIsNotWorse(t *testing.T) {
+	spec := mustPlan(t, fleet.NewCluster(manyHosts(2)), ask(catalogued(t, "DeepSeek-V3"), 8192, 64))
+	asGood := 0
+	for _, r := range spec.Rejected {
+		if better := strings.Contains(r.Message, "% better)"); better && r.Reason == shape.ReasonWorse || r.Reason == shape.ReasonAsGood && strings.Contains(r.Message, "% worse)") {
+			t.Errorf("%+v", r)
+		}
+		if r.Reason == shape.ReasonAsGood {
+			asGood++
+		}
+	}
+	if asGood == 0 {
+		t.Errorf("%s: none is as good: %+v", spec.Strategy.Summary, spec.Rejected)
+	}
+}

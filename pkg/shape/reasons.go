@@ -20,6 +20,8 @@ const (
 const (
 	// ReasonWorse: the plan is worse in what the placement asks for.
 	ReasonWorse = "Worse"
+	// ReasonAsGood: the plan is as good or better by less than what the objective calls equal, and another one is simpler to run.
+	ReasonAsGood = "AsGood"
 	// ReasonMoreDevices: the plan takes more devices and gains too little by them.
 	ReasonMoreDevices = "MoreDevices"
 	// ReasonLimit: the plan misses a limit of the workload.

@@ -42,7 +42,8 @@ func (d *decision) show(p *term.Page, output term.Format) {
 func alternativesAmong(rejected []v1alpha1.RejectedPlan) []v1alpha1.RejectedPlan {
 	var list []v1alpha1.RejectedPlan
 	for _, r := range rejected {
-		if r.Reason == shape.ReasonWorse || r.Reason == shape.ReasonMoreDevices || r.Reason == shape.ReasonLimit {
+		switch r.Reason {
+		case shape.ReasonWorse, shape.ReasonAsGood, shape.ReasonMoreDevices, shape.ReasonLimit:
 			list = append(list, r)
 		}
 	}

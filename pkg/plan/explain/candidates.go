@@ -314,17 +314,20 @@ func (r *review) ruleText(left []*shape.Candidate, chosen *shape.Candidate) stri
 	if math.IsInf(tolerance, 1) {
 		return fmt.Sprintf("The fewest devices are taken: %s.", r.Title(chosen))
 	}
-	near := 0
+	near, apart := 0, ""
 	for _, c := range left {
 		if c.Judged && c.Value <= best.Value*(1+tolerance) {
 			near++
+			if c.Decode > 1 {
+				apart = " then those whose ranks share no tokens of the cache,"
+			}
 		}
 	}
 	text := fmt.Sprintf("The best is %s with %s.", r.Title(best), r.valueText(best))
 	if near == 1 {
 		return text + fmt.Sprintf(" No other is within %.0f %% of it.", tolerance*100)
 	}
-	text += fmt.Sprintf(" %d are within %.0f %% of the best; of these the fewest devices are taken, then the better value, then the simpler shape", near, tolerance*100)
+	text += fmt.Sprintf(" %d are within %.0f %% of the best; of these the fewest devices are taken,%s then the better value, then the simpler shape", near, tolerance*100, apart)
 	if chosen == best {
 		return text + ": the best itself."
 	}
