@@ -3,9 +3,11 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/clitest"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/estimate"
@@ -144,5 +146,14 @@ func TestEstimateCompletion(t *testing.T) {
 		if r := run(t, "", args...); r.Code != term.ExitOK || !strings.Contains(r.Out, want) {
 			t.Errorf("%v: exit code %d, %q; want %q in it", args, r.Code, r.Out, want)
 		}
+	}
+}
+
+// TestDevicesWithoutBF16 asks for a model as it is published on a device that has no BF16: it is run in FP16, and this is said.
+func TestDevicesWithoutBF16(t *testing.T) {
+	got := clitest.Object[estimate.Answer](t, ok(t, "", "estimate", "--model", "Llama-3.1-8B", "--device", "T4", "--tp", "2", "-o", "json"))
+	const said = "Tesla T4 has no BF16: weights are in FP16"
+	if got.Weights != v1alpha1.FP16 || got.KV != v1alpha1.FP16 || !slices.Contains(got.Warnings, said) {
+		t.Errorf("weights in %s, cache in %s, warnings %q", got.Weights, got.KV, got.Warnings)
 	}
 }

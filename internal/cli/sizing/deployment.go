@@ -70,6 +70,9 @@ func (f *deploymentFlags) find(streams term.Streams, needsDevice bool) (estimate
 	if d.Model, d.Weights, err = findModel(f.model, streams, model.Find); err != nil {
 		return d, err
 	}
+	if d.Weights == d.Model.Native { // what devices lack is then made up for
+		d.Weights = ""
+	}
 	for _, p := range []struct {
 		word string
 		to   *v1alpha1.Precision
