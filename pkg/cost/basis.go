@@ -61,14 +61,16 @@ func (e *Estimator) Basis(q *Query) Basis {
 	if found != SameFamily {
 		return found
 	}
-	cells := e.known.subjects()[subject{q.Profile.makeup(), q.Device.Product}]
-	for i := range cells {
-		if cells[i].has(q, &need) {
+	of := e.known.subjects()[subject{q.Profile.makeup(), q.Device.Product}]
+	if of == nil {
+		return found
+	}
+	for i := range of.cells {
+		if of.cells[i].has(q, &need) {
 			return SameCell
 		}
-		found = SameModel
 	}
-	return found
+	return SameModel
 }
 
 // trainingBasis returns what an estimate of a training job rests on. The models of its measurements are in no catalogue, so that

@@ -273,7 +273,7 @@ func queryOf(t rapid.TB, c *Cell) Query {
 	return Query{
 		Profile: NewProfile(m, Stored(m, c.Weights, c.Cache)), Device: &d,
 		Strategy: Strategy{Tensor: c.Reach[ofTensor], Pipeline: c.Reach[ofStages], AttentionData: c.Reach[ofData], Expert: c.Reach[ofExperts]},
-		Workload: Workload{Input: c.Loads[0][0], Output: c.Loads[0][1], Concurrency: c.Loads[0][2]},
+		Workload: Workload{Input: c.Points[0].Load[0], Output: c.Points[0].Load[1], Concurrency: c.Points[0].Load[2]},
 	}
 }
 

@@ -70,6 +70,8 @@ type Breakdown struct {
 	// Running is the mean number of requests that run at once, Pace the seconds between their tokens while others take
 	// their places. Output tokens per second are Running / Pace.
 	Running, Pace float64
+	// Correction is what the sums of the above are corrected by; Times are corrected, the parts are not.
+	Correction Correction
 }
 
 // Break evaluates a query as Serve does and keeps the parts. The query must have passed its Check.
@@ -77,7 +79,8 @@ func Break(q *Query, c *Constants) Breakdown {
 	s := newInstance(q, c)
 	w := q.Workload.bounded()
 	w.Requests = 0
-	b := Breakdown{Times: s.serve(w), Output: w.Output, Start: c[FirstSeconds]}
+	raw := s.serve(w)
+	b := Breakdown{Times: q.Correction.of(raw), Output: w.Output, Start: c[FirstSeconds], Correction: q.Correction}
 	b.Decode = s.explain(w.decoding(w.Concurrency))
 	if tokens := w.prompts(w.Concurrency - 1); tokens > 0 {
 		chunk := s.chunk(&w, tokens)
@@ -89,10 +92,10 @@ func Break(q *Query, c *Constants) Breakdown {
 	b.Ahead = s.ahead(w, b.Prompt, b.Decode.Seconds)
 	b.Joining = b.Decode.Seconds * 0.5 * min(1, w.Concurrency-1)
 	if w.Clients > w.Concurrency {
-		b.Queue = (w.Clients/w.Concurrency - 1) * (b.Prompt + w.Output*b.TPOT)
+		b.Queue = (w.Clients/w.Concurrency - 1) * (b.Prompt + w.Output*raw.TPOT)
 	}
 	b.Running = w.Concurrency * c[WaveShare]
-	b.Pace = b.Running / b.OutputTokensPerSecond
+	b.Pace = b.Running / raw.OutputTokensPerSecond
 	return b
 }
 

@@ -45,12 +45,26 @@ func (e *Estimator) Constants() *Constants { return &e.constants }
 func (e *Estimator) Spread(b Basis, r Regime) Spread { return e.widths.At(b)[r] }
 
 // Serve estimates serving. The query must have passed its Check.
-func (e *Estimator) Serve(q *Query) Estimate { return e.Around(q, Serve(q, &e.constants)) }
+func (e *Estimator) Serve(q *Query) Estimate { return e.Around(q, e.Times(q)) }
+
+// Times is Serve without ranges.
+func (e *Estimator) Times(q *Query) Times {
+	at := e.Corrected(q)
+	return Serve(&at, &e.constants)
+}
+
+// Corrected returns the query with what measurements near it differ by from the estimator's constants.
+func (e *Estimator) Corrected(q *Query) Query {
+	at := *q
+	at.Correction = e.correction(q)
+	return at
+}
 
 // ServeUnder estimates serving requests that arrive at random, at the highest load at which a token takes at most limit
 // seconds. The query must have passed its Check.
 func (e *Estimator) ServeUnder(q *Query, limit float64) Estimate {
-	return e.Around(q, ServeUnder(q, &e.constants, limit))
+	at := e.Corrected(q)
+	return e.Around(q, ServeUnder(&at, &e.constants, limit))
 }
 
 // Train estimates the seconds of an optimizer step. The job must have passed its Check.
@@ -106,6 +120,7 @@ func (q *Query) Check() error {
 		{"maxBatchedTokens", w.MaxBatchedTokens},
 		{"requests", w.Requests},
 		{"again", w.Again},
+		{"variation", w.Variation},
 	}))
 }
 

@@ -328,6 +328,9 @@ func (s *Serving) times(p *place, a *Answer, c *shape.Candidate, offer int64) er
 	load := &q.Workload
 	load.Concurrency = max(1, float64(a.Concurrency.Running)/copies)
 	load.Clients, load.Requests = float64(s.Concurrency)/copies, float64(s.Requests)/copies
+	if s.longest() > s.Input+s.Output {
+		load.Variation = float64(s.Variation) / 100
+	}
 	each := int64(math.Ceil(load.Concurrency))
 	spare := c.Footprint.Spared(c.Ends, func(int) int64 { return offer }, each)
 	if pressed := c.Tier.Problem.Pressure(spare, each, c.Data); pressed.Waiting > 0 {
@@ -349,6 +352,7 @@ func (s *Serving) times(p *place, a *Answer, c *shape.Candidate, offer int64) er
 			a.limit(&got, copies)
 		}
 	}
+	*a.query = e.Corrected(a.query)
 	a.times(&got, copies)
 	return nil
 }

@@ -80,7 +80,7 @@ func (a *Tier) Times(c *Candidate, device *cost.Device) cost.Times {
 		again: math.Float64bits(q.Workload.Again),
 	}
 	return recall(a.figures, on.times, key, func() cost.Times {
-		return cost.Serve(&q, on.estimator.Constants())
+		return on.estimator.Times(&q)
 	})
 }
 

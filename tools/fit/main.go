@@ -54,7 +54,7 @@ func run(folder, out string, leaveOut bool) error {
 		return err
 	}
 	data = append(data, '\n')
-	cells, err := cost.FormatCells(calibration.Hash(data), calibration.CellsOf(training))
+	cells, err := cost.FormatCells(calibration.Hash(data), calibration.CellsOf(training, c))
 	if err != nil {
 		return err
 	}
@@ -65,14 +65,16 @@ func run(folder, out string, leaveOut bool) error {
 	return os.WriteFile(out, data, 0o644)
 }
 
+// limits are those of the time per output token under which shapes are chosen, in seconds.
+var limits = []float64{0.050, 0.030, 0.020, 0.012}
+
 // printSwapped fits to the half that is held out and prints the errors on the other half.
 func printSwapped(all []truth.Observation) {
 	fitted := func(o *truth.Observation) bool { return !o.Held() }
-	c := calibration.Fit(slices.DeleteFunc(slices.Clone(all), func(o truth.Observation) bool { return fitted(&o) || o.Reported }))
+	c := calibration.Calibrate(slices.DeleteFunc(slices.Clone(all), func(o truth.Observation) bool { return fitted(&o) || o.Reported }))
 	log.Printf("fitted to the other half:%s", medians(calibration.ErrorsByKind(all, c, fitted)))
 	choice := calibration.Choose(all, c, func(o *truth.Observation) bool { return o.Table == "trtllm" && fitted(o) })
-	limits := calibration.ChooseUnder(all, c, []float64{0.050, 0.030, 0.020, 0.012}, fitted)
-	log.Printf("choices: %+v; under limits: %+v", choice, limits)
+	log.Printf("choices: %+v; under limits: %+v", choice, calibration.ChooseUnder(all, c, limits, fitted))
 }
 
 // writeLeftOut writes the errors without each model and product, with the hash of the constants that they belong to.
@@ -89,8 +91,11 @@ func writeLeftOut(all []truth.Observation, constants string) error {
 	result := calibration.LeftOut{
 		Ranges:    calibration.Inside(built, all),
 		Constants: calibration.Hash(data),
-		Models:    leftOut(all, "model", func(o *truth.Observation) string { return o.Model }),
-		Products:  leftOut(all, "product", func(o *truth.Observation) string { return o.GPU }),
+		Pairs: calibration.LeaveOutPairs(all, "inferencex", limits, built, func(name string, errors map[calibration.Kind][]float64) {
+			log.Printf("without %s:%s", name, medians(errors))
+		}),
+		Models:   leftOut(all, "model", func(o *truth.Observation) string { return o.Model }),
+		Products: leftOut(all, "product", func(o *truth.Observation) string { return o.GPU }),
 	}
 	written, err := json.MarshalIndent(&result, "", "  ")
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -120,7 +121,11 @@ func stepText(s *cost.Step, slowest *cost.StageStep, c *cost.Constants) string {
 // servingRows are the times that are estimated.
 func servingRows(p *explain.PartExplanation, t *explain.Times) [][2]string {
 	b, e, r := t.Serving, t.Estimate, t.Estimate.OutputTokensPerSecond
-	rate := fmt.Sprintf("%s requests that a batch keeps up / %s = %s", term.Three(b.Running), term.Duration(b.Pace), term.Expected(r.Value, r.Low, r.High, "tokens/s"))
+	rate := fmt.Sprintf("%s requests that a batch keeps up / %s", term.Three(b.Running), term.Duration(b.Pace))
+	if b.Correction.Pace != 0 {
+		rate += fmt.Sprintf(" / %s%s", term.Three(math.Exp(b.Correction.Pace)), nearby)
+	}
+	rate += " = " + term.Expected(r.Value, r.Low, r.High, "tokens/s")
 	if p.Copies > 1 {
 		n := float64(p.Copies)
 		rate += fmt.Sprintf("; × %d copies = %s", p.Copies, term.Expected(n*r.Value, n*r.Low, n*r.High, "tokens/s"))
@@ -129,13 +134,25 @@ func servingRows(p *explain.PartExplanation, t *explain.Times) [][2]string {
 	devices := float64(t.Query.Strategy.Tensor * t.Query.Strategy.Pipeline * t.Query.Strategy.AttentionData)
 	return [][2]string{
 		term.RowIf(b.MixedSteps > 0, "Mixed step", fmt.Sprintf("%s, with %.0f tokens of others' prompts", term.Duration(b.Mixed.Seconds), b.Mixed.Prompt)),
-		{"TPOT", tpotText(b) + term.Durations(e.TPOT.Value, e.TPOT.Low, e.TPOT.High)},
+		{"TPOT", tpotText(b) + correctedText(b.TPOT, b.Correction.Pace) + term.Durations(e.TPOT.Value, e.TPOT.Low, e.TPOT.High)},
 		{"Prompt alone", promptText(b, t.Query.Strategy.AttentionData)},
-		{"TTFT", ttftText(b) + term.Durations(e.TTFT.Value, e.TTFT.Low, e.TTFT.High)},
+		{"TTFT", ttftText(b) + correctedText(b.TTFT, b.Correction.First) + term.Durations(e.TTFT.Value, e.TTFT.Low, e.TTFT.High)},
 		{"Throughput", rate},
 		term.RowIf(t.MicroUSDPerHour > 0, "Price", fmt.Sprintf("%.0f × %.2f USD an hour / 3600 s / %s tokens/s = %s USD a million tokens; %s",
 			devices, hour, term.Three(r.Value), words.Figure(devices*hour/3600/r.Value*1e6, words.Digits(r.Low, r.High)), t.PriceBasis)),
 	}
+}
+
+// nearby says what a factor is.
+const nearby = " (measured of this model and device)"
+
+// correctedText says what a time is before and by which factor it is corrected; empty where it is not.
+func correctedText(seconds, correction float64) string {
+	if correction == 0 {
+		return ""
+	}
+	factor := math.Exp(correction)
+	return fmt.Sprintf("%s × %s%s = ", term.Duration(seconds/factor), term.Three(factor), nearby)
 }
 
 func tpotText(b *cost.Breakdown) string {

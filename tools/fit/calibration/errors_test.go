@@ -187,14 +187,7 @@ func (r *ranges) check(t *testing.T, name string, fewest int, width float64) {
 // TestLeftOut holds the errors for models and products that the fit did not see, which `make fit` computes, and checks
 // that they were computed with the built-in constants.
 func TestLeftOut(t *testing.T) {
-	var result calibration.LeftOut
-	data, err := os.ReadFile(filepath.Join("..", calibration.LeftOutFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &result); err != nil {
-		t.Fatal(err)
-	}
+	result := leftOut(t)
 	constants, err := os.ReadFile(filepath.Join("..", "..", "..", "pkg", "cost", "constants.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +196,8 @@ func TestLeftOut(t *testing.T) {
 		t.Errorf("made with constants of hash %s and not %s: run make fit", result.Constants, got)
 	}
 	var cells cost.CellsFile
-	if data, err = os.ReadFile(filepath.Join("..", "..", "..", "pkg", "cost", "cells.json")); err != nil {
+	data, err := os.ReadFile(filepath.Join("..", "..", "..", "pkg", "cost", "cells.json"))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(data, &cells); err != nil || cells.Constants != result.Constants {
@@ -229,19 +223,54 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+// TestPairsLeftOut holds the errors for pairs of a model and a product that the fit did not see, though it saw either with others, which `make fit`
+// computes: this is what people meet whose model or device is not in a table.
+func TestPairsLeftOut(t *testing.T) {
+	pairs := leftOut(t).Pairs
+	const subject = "inferencex, a whole pair of model and device left out"
+	bars := map[string]float64{truth.TPOT.String(): 0.14}
+	for _, m := range pairs.Errors {
+		if bar, ok := bars[m.Quantity]; ok {
+			figure.Percent(subject, m.Quantity+", median error", m.Error, bar, m.Count).Hold(t)
+		} else {
+			figure.Report(subject, m.Quantity+", median error", fmt.Sprintf("%.1f %% of %d", 100*m.Error, m.Count)).Hold(t)
+		}
+	}
+	figure.Percent(subject, "mean regret under 50/30/20/12 ms", pairs.Regret, 0.07, pairs.Choices).Hold(t)
+	inside, counts := map[string]int{}, map[string]int{}
+	for _, s := range pairs.Ranges {
+		inside[s.Quantity] += s.Inside
+		counts[s.Quantity] += s.Count
+	}
+	for _, quantity := range []truth.Quantity{truth.TPOT, truth.TTFT} {
+		name := quantity.String()
+		figure.Share(subject, name+": inside", float64(inside[name])/float64(counts[name]), 0.75, counts[name]).Hold(t)
+	}
+	if pairs.Count < 15 || pairs.Choices < 200 {
+		t.Errorf("%d pairs and %d choices, want at least 15 and 200", pairs.Count, pairs.Choices)
+	}
+}
+
+// leftOut reads what `make fit` computed.
+func leftOut(t *testing.T) *calibration.LeftOut {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", calibration.LeftOutFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := &calibration.LeftOut{}
+	if err := json.Unmarshal(data, result); err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
 var update = flag.Bool("update", false, "write the table of ranges into the document")
 
 // TestRangesAtEachBasis holds that ranges are right whatever an estimate rests on: of the half that is held out, what is estimated at each
 // basis lies within its range, as `make fit` counted it. The document has the same table.
 func TestRangesAtEachBasis(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("..", calibration.LeftOutFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var result calibration.LeftOut
-	if err := json.Unmarshal(data, &result); err != nil {
-		t.Fatal(err)
-	}
+	result := leftOut(t)
 	table := "| basis | quantity | held-out half inside | median range |\n|---|---|---|---|\n"
 	seen := map[cost.Basis]bool{}
 	for _, s := range result.Ranges {

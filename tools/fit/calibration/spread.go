@@ -131,11 +131,17 @@ func Missed(kept, left []truth.Observation) []Miss {
 	if len(kept) == 0 {
 		return nil
 	}
-	cells, err := cost.NewCells(CellsOf(kept))
+	return Off(Calibrate(kept), left)
+}
+
+// Calibrate fits constants to observations, and knows what of them these leave.
+func Calibrate(observations []truth.Observation) *cost.Calibration {
+	c := Fit(observations)
+	cells, err := cost.NewCells(CellsOf(observations, c))
 	if err != nil {
 		panic(err) // models of observations are in the catalogue
 	}
-	return Off(Fit(kept).With(cells), left)
+	return c.With(cells)
 }
 
 // Off estimates observations with constants.
@@ -144,7 +150,7 @@ func Off(c *cost.Calibration, left []truth.Observation) []Miss {
 	for i := range left {
 		o := &left[i]
 		e := c.Estimator(o.Family)
-		list[i] = Miss{o, BasisOf(e, o), math.Exp(math.Abs(math.Log(o.Estimate(e.Constants())/o.Measured))) - 1}
+		list[i] = Miss{o, BasisOf(e, o), math.Exp(math.Abs(math.Log(o.By(e)/o.Measured))) - 1}
 	}
 	return list
 }

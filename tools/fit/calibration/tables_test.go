@@ -49,7 +49,7 @@ func TestTables(t *testing.T) {
 			if o.Quantity != bar.quantity {
 				continue
 			}
-			ratio := o.Estimate(c.Estimator(o.Family).Constants()) / o.Measured
+			ratio := o.By(c.Estimator(o.Family)) / o.Measured
 			errors = append(errors, math.Abs(ratio-1))
 			if ratio <= bar.factor && 1/ratio <= bar.factor {
 				near++

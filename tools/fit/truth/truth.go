@@ -54,15 +54,26 @@ func (o *Observation) Held() bool {
 	return h.Sum32()>>7&1 == 1
 }
 
-// Estimate is what the constants give for the observation.
-func (o *Observation) Estimate(c *cost.Constants) float64 {
+// By is what an estimator gives for the observation.
+func (o *Observation) By(e *cost.Estimator) float64 {
+	if o.Training != nil {
+		return o.Estimate(e.Constants())
+	}
+	q := e.Corrected(&o.Query)
+	return o.estimate(&q, e.Constants())
+}
+
+// Estimate is what the constants alone give for the observation.
+func (o *Observation) Estimate(c *cost.Constants) float64 { return o.estimate(&o.Query, c) }
+
+func (o *Observation) estimate(q *cost.Query, c *cost.Constants) float64 {
 	if o.Quantity == TrainingRate {
 		return o.Training.Operations() / (o.Training.Step(c) * float64(o.Devices))
 	}
 	if o.Limit > 0 {
-		return cost.ServeUnder(&o.Query, c, o.Limit).OutputTokensPerSecond
+		return cost.ServeUnder(q, c, o.Limit).OutputTokensPerSecond
 	}
-	t := cost.Serve(&o.Query, c)
+	t := cost.Serve(q, c)
 	switch o.Quantity {
 	case TPOT:
 		return t.TPOT
