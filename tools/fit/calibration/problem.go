@@ -13,12 +13,12 @@ import (
 
 // Widths of the priors, in logarithms: how far a value may be from where it starts before that costs as much as an
 // observation that is one width off. What a family of architecture, engine and class has to itself is free to differ, so
-// that what its parts share stays fit for families that were not measured. They were chosen among a dozen by the errors
+// that what its parts share stays fit for families that were not measured. They were chosen among two dozen by the errors
 // on cells, models and products that are left out.
 const (
-	basePrior   = 0.3
+	basePrior   = 0.4
 	offsetPrior = 0.15
-	familyPrior = 0.3
+	familyPrior = 0.6
 )
 
 // firmness is the width of a constant's priors in units of the above. Shares of a peak are known well beforehand; how
@@ -76,7 +76,7 @@ func newProblem(observations []truth.Observation) *problem {
 
 // enough is how many observations of a quantity of a model on a product with an engine count in full. The more there are, the less each says: they
 // have the errors of one service and of one way to measure in common.
-const enough = 10
+const enough = 7
 
 // balance returns the weights of observations.
 func balance(observations []truth.Observation) []float64 {
