@@ -74,7 +74,7 @@ func (m *Model) embeddingBytes(p v1alpha1.Precision) int64 {
 
 // beforeBytes returns the bytes before the layers except those of the embedding table; every rank has all of them.
 func (m *Model) beforeBytes(p v1alpha1.Precision) int64 {
-	return storedPlain(add(positionWeights(&m.Architecture), m.EncoderParameters()), p)
+	return storedPlain(add(add(positionWeights(&m.Architecture), m.EncoderParameters()), max(0, m.Architecture.OtherParameters)), p)
 }
 
 // headBytes returns the bytes of the output head as the last stage stores it. Where a model shares its embedding table,
@@ -85,6 +85,9 @@ func (m *Model) headBytes(p v1alpha1.Precision) int64 {
 
 // headRowBytes returns the bytes of some rows of the head.
 func (m *Model) headRowBytes(rows int64, p v1alpha1.Precision) int64 {
+	if m.Architecture.NoHead {
+		return 0
+	}
 	l := m.layout(p)
 	bias := storedPlain(headBias(&m.Architecture), p)
 	return add(bias, l.head().bytes(1, rows, int64(m.Architecture.HiddenSize)))

@@ -46,7 +46,7 @@ func lightning(f *fields, a *v1alpha1.Architecture) {
 // attention, which never asks for too little cache.
 func irregular(f *fields, a *v1alpha1.Architecture, types []any, attention string) {
 	for i, kind := range types[:min(len(types), int(max(0, a.Layers)))] {
-		if isRecurrent(a, i) == (kind == attention) {
+		if recurs(a, i) == (kind == attention) {
 			f.assume("the layers with attention have no regular period: every layer is counted as one of them")
 			a.Recurrent = nil
 			return
