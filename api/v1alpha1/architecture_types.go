@@ -220,7 +220,7 @@ type Compressed struct {
 	OutputLoraRank int32 `json:"outputLoraRank"`
 	// Numbers of tokens that one cached vector stands for. The layers from firstLayer on have them in turn.
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:MaxItems=1024
 	// +kubebuilder:validation:items:Minimum=1
 	// +kubebuilder:validation:items:Maximum=1048576
 	// +listType=atomic
@@ -371,6 +371,12 @@ type MoE struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16777216
 	IntermediateSize int32 `json:"intermediateSize"`
+	// Width of the stream that routed experts work on, where it is projected down before them and up after them (Nemotron 3 Super); 0, the
+	// default, where they work on hiddenSize values.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1048576
+	LatentSize int32 `json:"latentSize,omitempty"`
 	// Width of all shared experts together, in values; 0, the default, where there is none.
 	// +optional
 	// +kubebuilder:validation:Minimum=0

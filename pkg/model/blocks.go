@@ -28,9 +28,14 @@ func feedForward(list []tensor, a *v1alpha1.Architecture, width int64, in, out m
 // mixture lists routed and shared experts and their router. Tensor ranks share out the width of every expert.
 func mixture(list []tensor, a *v1alpha1.Architecture, moe *v1alpha1.MoE) []tensor {
 	hidden, experts, width := int64(a.HiddenSize), int64(moe.Experts), int64(moe.IntermediateSize)
+	stream := hidden
+	if latent := int64(moe.LatentSize); latent > 0 {
+		stream = latent
+		list = append(list, tensor{sharedIn, 1, latent, hidden, replicated, 1}, tensor{sharedOut, 1, hidden, latent, replicated, 1})
+	}
 	list = append(list,
-		tensor{expertIn, mul(experts, inputs(a)), width, hidden, byOutput, 1},
-		tensor{expertOut, experts, hidden, width, byInput, 1},
+		tensor{expertIn, mul(experts, inputs(a)), width, stream, byOutput, 1},
+		tensor{expertOut, experts, stream, width, byInput, 1},
 		tensor{router, 1, experts, hidden, replicated, 1})
 	if moe.RouterBias {
 		list = append(list, vector(experts))
@@ -38,7 +43,7 @@ func mixture(list []tensor, a *v1alpha1.Architecture, moe *v1alpha1.MoE) []tenso
 	if moe.ExpertBias {
 		list = append(list,
 			tensor{expertBias, mul(experts, inputs(a)), width, 1, byOutput, 1},
-			tensor{expertBias, experts, hidden, 1, replicated, 1})
+			tensor{expertBias, experts, stream, 1, replicated, 1})
 	}
 	if moe.SharedGate {
 		list = append(list, vector(hidden))

@@ -19,7 +19,7 @@ var limits = func() map[string]limit {
 		fields    []string
 	}{
 		{0, 8, []string{"normsPerLayer"}},
-		{1, 4, []string{"the number of attention.compressed.ratios"}},
+		{1, maxLayers, []string{"the number of attention.compressed.ratios"}},
 		{0, 64, []string{"attention.compressed.streams"}},
 		{1, maxLayers, []string{"layers", "encoder.layers"}},
 		{0, maxLayers, []string{"attention.fullAttentionEvery", "attention.compressed.firstLayer", "recurrent.convKernel", "recurrent.attentionEvery"}},
@@ -34,6 +34,7 @@ var limits = func() map[string]limit {
 		{1, maxHeads, []string{"attention.compressed.indexer.heads", "attention.compressed.indexer.headDim"}},
 		{1, maxHeads, []string{"recurrent.keyHeads", "recurrent.valueHeads", "recurrent.keyHeadDim", "recurrent.valueHeadDim"}},
 		{1, maxHeads, []string{"moe.experts", "moe.activeExperts"}},
+		{0, maxHidden, []string{"moe.latentSize"}},
 		{1, maxHidden, []string{"hiddenSize", "attention.compressed.ratios"}},
 		{1, maxWidth, []string{"vocabSize", "moe.intermediateSize", "encoder.intermediateSize", "encoder.positions"}},
 		{0, maxWidth, []string{"positions", "mlp.intermediateSize", "moe.sharedIntermediateSize"}},

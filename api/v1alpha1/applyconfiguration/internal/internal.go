@@ -1259,6 +1259,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: interval
       type:
         scalar: numeric
+    - name: latentSize
+      type:
+        scalar: numeric
     - name: routerBias
       type:
         scalar: boolean
