@@ -54,17 +54,17 @@ type Architecture struct {
 	// +kubebuilder:validation:Maximum=100000000000000
 	OtherParameters int64 `json:"otherParameters,omitempty"`
 	// What mixes the tokens in each layer, a letter for a layer, from the first again after the last: F attention to the whole
-	// context, W attention to slidingWindow, R a recurrent state, B attention and a recurrent state side by side, N nothing. Absent
+	// context, W attention to slidingWindow, R a recurrent state, B attention and a recurrent state side by side, X nothing. Absent
 	// where slidingWindow, fullAttentionEvery and recurrent.attentionEvery say it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:Pattern=`^[FWRBN]+$`
+	// +kubebuilder:validation:Pattern=`^[FWRBX]+$`
 	Mixers string `json:"mixers,omitempty"`
 	// Which block follows in each layer, a letter for a layer, from the first again after the last: D a dense one, M a mixture of
-	// experts, N none. Absent where moe.firstLayer and moe.interval say it.
+	// experts, X none. Absent where moe.firstLayer and moe.interval say it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:Pattern=`^[DMN]+$`
+	// +kubebuilder:validation:Pattern=`^[DMX]+$`
 	Blocks string `json:"blocks,omitempty"`
 	// Attention of the layers. At most one of mla and compressed is set.
 	Attention Attention `json:"attention"`

@@ -47,7 +47,7 @@ var commonNames = map[string][]string{
 	"num_hidden_layers":       {"num_hidden_layers", "n_layer", "n_layers", "num_layers"},
 	"num_attention_heads":     {"num_attention_heads", "n_head", "n_heads"},
 	"intermediate_size":       {"intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim", "block_ff_dim"},
-	"max_position_embeddings": {"max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "max_seq_len"},
+	"max_position_embeddings": {"max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "max_seq_len", "model_max_length"},
 }
 
 // headWidths are the names of the width of a head.
@@ -118,7 +118,8 @@ func (c class) width(f *fields, a *v1alpha1.Architecture) int32 {
 	if c.headDim > 0 {
 		return c.headDim
 	}
-	if v, _ := f.value(headWidths...); v == nil && a.Attention.Heads > 0 && a.HiddenSize%a.Attention.Heads != 0 {
+	latent, _ := f.value("kv_lora_rank") // which gives the widths itself
+	if v, _ := f.value(headWidths...); v == nil && latent == nil && a.Attention.Heads > 0 && a.HiddenSize%a.Attention.Heads != 0 {
 		f.fail("hidden_size is %d and num_attention_heads %d: set num_attention_heads to a divisor of hidden_size, or give head_dim", a.HiddenSize, a.Attention.Heads)
 	}
 	return a.HiddenSize / max(1, a.Attention.Heads)

@@ -32,8 +32,10 @@ func learnedPositions(_ *fields, a *v1alpha1.Architecture) {
 	a.Positions = min(a.MaxContext, maxWidth)
 }
 
-// qkNormIfSaid reads use_qk_norm, for weights that the heads share.
-func qkNormIfSaid(f *fields, a *v1alpha1.Architecture) { a.Attention.QKNorm = f.is("use_qk_norm") }
+// qkNormIfSaid reads use_qk_norm and its other names, for weights that the heads share.
+func qkNormIfSaid(f *fields, a *v1alpha1.Architecture) {
+	a.Attention.QKNorm = f.is("use_qk_norm") || f.is("qk_norm")
+}
 
 // normPerHead marks the classes where every head has norm weights of its own, if any.
 func normPerHead(_ *fields, a *v1alpha1.Architecture) {

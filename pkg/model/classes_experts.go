@@ -75,6 +75,10 @@ func deepseekExperts(f *fields, a *v1alpha1.Architecture) {
 		FirstLayer:             f.optional(0, 0, maxLayers, "first_k_dense_replace"),
 		RouterBias:             f.text("topk_method") == "noaux_tc",
 	}
+	if len(f.list("moe_layer_freq")) > 0 {
+		sparseLayers(f, a)
+		return
+	}
 	if every := f.optional(1, 1, maxLayers, "moe_layer_freq"); every > 1 {
 		a.MoE.Interval = every
 		a.MoE.FirstLayer = int32(ceil(int64(a.MoE.FirstLayer), int64(every))) * every

@@ -9,7 +9,7 @@ import (
 // mamba reads a model of Mamba layers alone.
 func mamba(f *fields, a *v1alpha1.Architecture) {
 	a.Recurrent = mambaState(f, a)
-	a.Blocks, a.MLP.IntermediateSize = "N", 0
+	a.Blocks, a.MLP.IntermediateSize = "X", 0
 	withoutAttention(a)
 }
 
@@ -38,7 +38,7 @@ func withoutAttention(a *v1alpha1.Architecture) {
 // mamba2 reads a model of Mamba 2 layers alone.
 func mamba2(f *fields, a *v1alpha1.Architecture) {
 	a.Recurrent = mamba2State(f, a)
-	a.Blocks, a.MLP.IntermediateSize = "N", 0
+	a.Blocks, a.MLP.IntermediateSize = "X", 0
 	withoutAttention(a)
 }
 

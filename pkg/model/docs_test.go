@@ -115,7 +115,7 @@ func saysBlocks(a *v1alpha1.Architecture) string {
 		first = "not gated"
 	}
 	moe := a.MoE
-	if a.Blocks == "N" {
+	if a.Blocks == "X" {
 		return "none"
 	}
 	if moe == nil {

@@ -91,8 +91,8 @@ func countLayers(a *v1alpha1.Architecture, is func(layer int) bool) int {
 
 // Letters of the API's mixers and blocks.
 const (
-	fullMixer, windowMixer, recurrentMixer, bothMixer, noMixer = 'F', 'W', 'R', 'B', 'N'
-	denseBlock, mixtureBlock, noBlock                          = 'D', 'M', 'N'
+	fullMixer, windowMixer, recurrentMixer, bothMixer, noMixer = 'F', 'W', 'R', 'B', 'X'
+	denseBlock, mixtureBlock, noBlock                          = 'D', 'M', 'X'
 )
 
 // mixer returns the letter of what mixes the tokens in a layer.

@@ -79,7 +79,7 @@ func TestNothingPanicsOnAnArbitraryArchitecture(t *testing.T) {
 				SlidingWindow: n(), FullAttentionEvery: n(),
 			},
 			MLP:    v1alpha1.MLP{IntermediateSize: n(), Bias: true},
-			Mixers: rapid.StringOfN(rapid.SampledFrom([]rune("FWRBN")), 0, 5, -1).Draw(t, "mixers"), Blocks: rapid.StringOfN(rapid.SampledFrom([]rune("DMN")), 0, 5, -1).Draw(t, "blocks"),
+			Mixers: rapid.StringOfN(rapid.SampledFrom([]rune("FWRBX")), 0, 5, -1).Draw(t, "mixers"), Blocks: rapid.StringOfN(rapid.SampledFrom([]rune("DMX")), 0, 5, -1).Draw(t, "blocks"),
 			OtherParameters: int64(n()), NoHead: rapid.Bool().Draw(t, "no head"),
 		}
 		if rapid.Bool().Draw(t, "windowed") {

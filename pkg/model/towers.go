@@ -83,6 +83,13 @@ type towerForm struct {
 	classToken bool
 	ends       int64
 	scales     bool
+	// twoAxes says that positions have a table for each axis; norms is the number of norms in a layer where it is not 2; conformer that
+	// layers have two blocks and a convolution beside attention (Gemma4AudioModel).
+	twoAxes   bool
+	norms     int64
+	conformer bool
+	// outWide says that blocks are as wide as the encoder's output.
+	outWide bool
 	// sound says that the input is a spectrum, which two convolutions read as in Whisper.
 	sound bool
 	// projector counts what leads from the encoder into the language model.
@@ -121,7 +128,7 @@ func towerOf(name string, object, around map[string]any, a *v1alpha1.Architectur
 	if lead, ok := projectors[outer]; ok {
 		form.projector = lead
 	}
-	form.sound = form.sound || strings.Contains(name, "audio")
+	form.sound = (form.sound || strings.Contains(name, "audio")) && !form.conformer
 	t.form = form
 	t.sizes = sizes{
 		layers: field(object, 0, "num_hidden_layers", "depth", "encoder_layers", "vt_num_hidden_layers", "num_layers", "layers", "n_layers"),
@@ -136,8 +143,19 @@ func towerOf(name string, object, around map[string]any, a *v1alpha1.Architectur
 	if t.guessed = t.width == 0; t.guessed {
 		t.width = mul(4, t.hidden)
 	}
+	if form.outWide {
+		t.width, t.guessed = t.out, false
+	}
 	side := field(object, 0, "image_size") / max(1, t.patch)
 	t.positions = field(object, mul(side, side), "num_position_embeddings")
+	if form.twoAxes {
+		t.positions = 2 * field(object, t.positions/2, "position_embedding_size")
+	}
+	if form.conformer {
+		// Published files leave the sizes out. Source: Gemma4AudioConfig of Hugging Face transformers.
+		t.layers, t.hidden, t.width, t.guessed = field(object, 12, "num_hidden_layers", "conf_num_hidden_layers"), field(object, 1024, "hidden_size"), 0, false
+		t.out = field(object, 1536, "output_proj_dims")
+	}
 	if rows, columns := field(object, 0, "init_pos_emb_height"), field(object, 0, "init_pos_emb_width"); rows > 0 {
 		t.positions = mul(rows, columns)
 	}
@@ -163,17 +181,31 @@ func (t *tower) linear(in, out int64) int64 {
 	return mul(in+1, out)
 }
 
+// conformer counts layers of two blocks of four times the width, attention with relative positions, and a gated convolution over five
+// frames.
+func conformer(layers, hidden int64) int64 {
+	square := mul(hidden, hidden)
+	return mul(layers, add(mul(4, mul(4, square)), add(mul(5, square), add(mul(3, square), mul(16, hidden)))))
+}
+
 // weights counts the encoder, and says what was assumed of it.
 func (t *tower) weights() (n int64, note string) {
 	if t.layers == 0 || t.hidden == 0 {
 		return 0, ""
+	}
+	if t.form.conformer {
+		return add(conformer(t.layers, t.hidden), add(mul(t.hidden, t.out), mul(t.out, t.into))), ""
 	}
 	h, in := t.hidden, int64(1)
 	if t.form.gated {
 		in = 2
 	}
 	layer := add(mul(4, t.linear(h, h)), add(mul(in, t.linear(h, t.width)), t.linear(t.width, h)))
-	layer = add(layer, 2*t.norm(h))
+	norms := t.form.norms
+	if norms == 0 {
+		norms = 2
+	}
+	layer = add(layer, mul(norms, t.norm(h)))
 	if t.form.scales {
 		layer += 2 * h
 	}
@@ -202,105 +234,4 @@ func (t *tower) weights() (n int64, note string) {
 		note = strings.TrimPrefix(note+"; intermediate_size is not given: taken for 4 times the width of the encoder", "; ")
 	}
 	return add(sum, t.form.projector(t)), note
-}
-
-// twoLayers counts a projector of two matrices as wide as the language model.
-func twoLayers(t *tower) int64 { return add(mul(t.hidden+1, t.into), mul(t.into+1, t.into)) }
-
-// oneLayer counts a projector of one matrix.
-func oneLayer(t *tower) int64 { return mul(t.hidden+1, t.into) }
-
-// merged is the width of the patches that are merged into one.
-func (t *tower) merged() int64 { return mul(t.hidden, mul(t.merge, t.merge)) }
-
-// merger counts a norm and two matrices over merged patches, the first square.
-func merger(t *tower) int64 {
-	wide := t.merged()
-	return add(t.norm(t.hidden), add(mul(wide+1, wide), mul(wide+1, t.out)))
-}
-
-// deepMergers counts a merger for the last layer, and one for each of the layers whose output is added to the language model's first
-// layers; the norms of these are over merged patches.
-func deepMergers(t *tower) int64 {
-	visual, _ := t.around["vision_config"].(map[string]any)
-	deep, _ := visual["deepstack_visual_indexes"].([]any)
-	one := merger(t)
-	return add(one, mul(int64(len(deep)), one+t.norm(t.merged())-t.norm(t.hidden)))
-}
-
-// patchMerger counts Mistral's projector: a norm, a matrix that merges patches, and two matrices. Source: Mistral3MultiModalProjector.
-func patchMerger(t *tower) int64 {
-	merge := field(t.around, 2, "spatial_merge_size")
-	sum := add(t.hidden, mul(mul(merge*merge, t.hidden), t.hidden))
-	bias := int64(0)
-	if has, _ := t.around["multimodal_projector_bias"].(bool); has {
-		bias = 1
-	}
-	return add(sum, add(mul(t.hidden+bias, t.into), mul(t.into+bias, t.into)))
-}
-
-// softTokens counts Gemma's projector: a norm and a matrix. Source: Gemma3MultiModalProjector.
-func softTokens(t *tower) int64 { return add(t.hidden, mul(t.hidden, t.into)) }
-
-// shuffled counts InternVL's projector: a norm over merged patches, and two matrices. Source: mlp1 of modeling_internvl_chat.py.
-func shuffled(t *tower) int64 {
-	wide := 4 * t.hidden
-	return add(2*wide, add(mul(wide+1, t.into), mul(t.into+1, t.into)))
-}
-
-// moonProjector counts Kimi's projector: a norm, and two matrices over merged patches. Source: KimiVLMultiModalProjector.
-func moonProjector(t *tower) int64 {
-	wide := t.merged()
-	return add(2*t.hidden, add(mul(wide+1, wide), mul(wide+1, t.into)))
-}
-
-// adapter counts Llama 4's: two matrices over shuffled patches, and one into the language model. Source: Llama4VisionMLP2.
-func adapter(t *tower) int64 {
-	visual, _ := t.around["vision_config"].(map[string]any)
-	in, wide, out := t.width, field(visual, 4096, "projector_input_dim"), field(visual, 4096, "projector_output_dim", "vision_output_dim")
-	return add(mul(in, wide), add(mul(wide, out), mul(out, t.into)))
-}
-
-// soundProjector counts Whisper-like encoders of Qwen: a norm after the layers is among ends.
-func soundProjector(t *tower) int64 { return mul(t.hidden+1, t.out) }
-
-// glmMerger counts GLM's: a convolution that merges patches, and a gated block behind a projection. Source: Glm4vVisionPatchMerger.
-func glmMerger(t *tower) int64 {
-	visual, _ := t.around["vision_config"].(map[string]any)
-	context := field(visual, t.out, "intermediate_size")
-	down := mul(mul(t.merged(), 1)+1, t.out)
-	return add(down, add(mul(t.out, t.out), add(2*t.out, mul(3, mul(t.out, context)))))
-}
-
-// projectors are the projectors of multimodal models by model_type, where the kind of the encoder does not say.
-var projectors = map[string]func(*tower) int64{
-	"gemma3": softTokens, "paligemma": oneLayer, "mistral3": patchMerger, "qwen2_audio": oneLayer, "kimi_vl": moonProjector,
-}
-
-// towerForms are the kinds of encoders by the model_type of their object, or of the object around it.
-var towerForms = map[string]towerForm{
-	"siglip_vision_model":           {learned: true, ends: 1, projector: twoLayers},
-	"siglip2_vision_model":          {learned: true, ends: 1, projector: twoLayers},
-	"clip_vision_model":             {learned: true, ends: 2, unbiased: true, classToken: true, projector: twoLayers},
-	"pixtral":                       {gated: true, bare: true, rms: true, ends: 1, unbiased: true, projector: patchMerger},
-	"intern_vit_6b":                 {learned: true, classToken: true, scales: true, projector: shuffled},
-	"internvl_vision":               {learned: true, classToken: true, scales: true, projector: shuffled},
-	"qwen2_vl":                      {frames: 2, unbiased: true, projector: merger},
-	"qwen2_5_vl":                    {frames: 2, unbiased: true, gated: true, rms: true, projector: merger},
-	"qwen2_5_omni_vision_encoder":   {frames: 2, unbiased: true, gated: true, rms: true, projector: merger},
-	"qwen2_5_omni_audio_encoder":    {sound: true, ends: 1, projector: soundProjector},
-	"qwen2_audio_encoder":           {sound: true, ends: 1, projector: oneLayer},
-	"qwen3_vl":                      {frames: 2, learned: true, projector: deepMergers},
-	"qwen3_vl_moe":                  {frames: 2, learned: true, projector: deepMergers},
-	"qwen3_5":                       {frames: 2, learned: true, projector: deepMergers},
-	"qwen3_5_moe":                   {frames: 2, learned: true, projector: deepMergers},
-	"qwen3_omni_moe_vision_encoder": {frames: 2, learned: true, projector: deepMergers},
-	"kimi_k25":                      {learned: true, ends: 1, projector: moonProjector},
-	"moonvit":                       {learned: true, ends: 1, projector: moonProjector},
-	"llama4_vision_model":           {learned: true, ends: 2, unbiased: true, classToken: true, projector: adapter},
-	"glm4v":                         {frames: 2, learned: true, gated: true, bare: true, rms: true, ends: 2, projector: glmMerger},
-	"glm4v_moe":                     {frames: 2, learned: true, gated: true, bare: true, rms: true, ends: 2, projector: glmMerger},
-	"whisper":                       {sound: true, ends: 1, projector: twoLayers},
-	"voxtral":                       {sound: true, ends: 1, projector: twoLayers},
-	"voxtral_encoder":               {sound: true, ends: 1, projector: twoLayers},
 }

@@ -65,7 +65,7 @@ func (m *Model) validate() error {
 
 // validateKinds holds the letters of layers to what is described of them.
 func validateKinds(a *v1alpha1.Architecture) error {
-	for _, l := range []struct{ field, letters, known string }{{"mixers", a.Mixers, "FWRBN"}, {"blocks", a.Blocks, "DMN"}} {
+	for _, l := range []struct{ field, letters, known string }{{"mixers", a.Mixers, "FWRBX"}, {"blocks", a.Blocks, "DMX"}} {
 		if i := strings.IndexFunc(l.letters, func(r rune) bool { return !strings.ContainsRune(l.known, r) }); i >= 0 || len(l.letters) > maxLayers {
 			return fmt.Errorf("%s is %q: give at most %d of the letters %s", l.field, words.Echo(l.letters), maxLayers, l.known)
 		}
