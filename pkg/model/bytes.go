@@ -69,7 +69,13 @@ func (m *Model) layerBytes(layer, ranks int, l *layout) int64 {
 // embeddingBytes returns the bytes that the first stage stores before its layers, in p: the input embedding table,
 // learned positions and the encoder.
 func (m *Model) embeddingBytes(p v1alpha1.Precision) int64 {
-	return add(storedPlain(m.embeddingParameters(), p), m.beforeBytes(p))
+	return add(m.embeddingRowBytes(int64(m.Architecture.VocabSize), p), m.beforeBytes(p))
+}
+
+// embeddingRowBytes returns the bytes of some rows of the embedding table.
+func (m *Model) embeddingRowBytes(rows int64, p v1alpha1.Precision) int64 {
+	l := m.layout(p)
+	return l.table().bytes(1, rows, int64(m.Architecture.HiddenSize))
 }
 
 // beforeBytes returns the bytes before the layers except those of the embedding table; every rank has all of them.
