@@ -1,6 +1,7 @@
 package agreement
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"os"
@@ -33,11 +34,20 @@ type recipe struct {
 type variant struct {
 	Precision string
 	TP        any
+	// Checkpoint is absent in the default, which is the recipe's model.
+	Checkpoint string `json:"model_id"`
+	// Memory is the least that the recipe says it needs, in GB (10^9 bytes).
+	Memory int64 `json:"vram_minimum_gb"`
 }
 
 func (v *variant) names(hardware string) bool {
 	byDevice, said := v.TP.(map[string]any)
 	return !said || byDevice[hardware] != nil
+}
+
+// of returns the variant of a checkpoint, else the default.
+func (r *recipe) of(checkpoint string) *variant {
+	return &r.Variants[max(0, slices.IndexFunc(r.Variants, func(v variant) bool { return cmp.Or(v.Checkpoint, r.Model) == cmp.Or(checkpoint, r.Model) }))]
 }
 
 // precision returns the format of the checkpoint for a device: that of the first variant that is for it, else of the default.
