@@ -154,7 +154,7 @@ func (s *stepper) operators(b batch, first, end int) []Operator {
 	b.sequences, b.prompt, b.finished = b.sequences/s.data, b.prompt/s.data, b.finished/s.data
 	tokens := b.sequences + b.prompt
 	layers := s.p.among(first, end)
-	dense, mixture := layers.dense, layers.mixture
+	dense, mixture, all := layers.dense, layers.mixture, layers.bare+layers.dense+layers.mixture
 	var list operators
 	p := s.p
 	projections := Operator{Name: "projections", ReadRate: s.read}
@@ -174,11 +174,11 @@ func (s *stepper) operators(b batch, first, end int) []Operator {
 	experts := Operator{Name: "routed experts", ReadRate: s.read}
 	s.roof(&experts, mixture, s.compute[p.experts.width]*s.c[ExpertShare], func(at *stepper) float64 { return at.route(total) })
 	list.add(experts)
-	list.add(s.residual(dense+mixture, tokens), s.collectives("all-reduces", dense+mixture, 2, s.tensorStart, s.collect(tokens)))
+	list.add(s.residual(all, tokens), s.collectives("all-reduces", all, 2, s.tensorStart, s.collect(tokens)))
 	list.add(s.collectives("expert exchange", mixture, 2, s.dataStart, s.exchange(total)))
-	list.add(s.collectives("context exchange", dense+mixture, merges, s.decodeStart, s.merge(b.sequences)))
-	launched := (dense+mixture)*s.c[LayerSeconds] + mixture*s.c[MixtureSeconds]
-	list.add(Operator{Name: "launches", Layers: int(dense + mixture), Fixed: launched, Seconds: launched})
+	list.add(s.collectives("context exchange", all, merges, s.decodeStart, s.merge(b.sequences)))
+	launched := all*s.c[LayerSeconds] + mixture*s.c[MixtureSeconds]
+	list.add(Operator{Name: "launches", Layers: int(all), Fixed: launched, Seconds: launched})
 	if e := &p.encoder; first == 0 && e.positions > 0 && b.finished > 0 {
 		made := Operator{Name: "encoder", ReadRate: s.read}
 		s.roof(&made, 1, s.products, func(at *stepper) float64 {
