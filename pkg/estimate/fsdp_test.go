@@ -2,6 +2,7 @@ package estimate
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -56,30 +57,35 @@ func (r *mpt) training(t *testing.T, engine string) Training {
 	}
 	return Training{Deployment: d, Workload: v1alpha1.TrainingWorkload{
 		SequenceLength: r.Sequence, GlobalBatch: r.Batch, MicroBatch: r.MicroBatch, ActivationCheckpointing: r.Checkpoint, Sharding: "FSDP",
+		Compute: map[string]v1alpha1.Precision{"amp_fp8": v1alpha1.FP8}[r.Precision],
 	}}
 }
 
-// TestFSDP: every configuration of LLM Foundry's table ran, so all must fit.
+// TestFSDP: every configuration of LLM Foundry's table ran, so all must fit, and whatever engine is said to run FSDP, as fast as it was measured.
 func TestFSDP(t *testing.T) {
 	var file struct{ Rows []mpt }
 	facts.Decode(t, "truth/llm_foundry_training.json", &file)
-	fit := 0
-	fullest := 0.0
-	for i := range file.Rows {
-		r := &file.Rows[i]
-		got, err := Train(r.training(t, "PyTorch"))
-		if err != nil {
-			t.Errorf("%s: %v", r, err)
-			continue
+	for _, engine := range []string{"PyTorch", "Megatron"} {
+		subject := "LLM Foundry, FSDP with " + engine
+		fit, fullest := 0, 0.0
+		var off []float64
+		for i := range file.Rows {
+			r := &file.Rows[i]
+			got, err := Train(r.training(t, engine))
+			if err != nil {
+				t.Errorf("%s: %v", r, err)
+				continue
+			}
+			if !got.Fits {
+				t.Errorf("%s ran, and does not fit: %s", r, got.Reason)
+				continue
+			}
+			fit++
+			fullest = max(fullest, float64(got.Memory.Total)/float64(got.Stages[0].Available))
+			off = append(off, math.Abs(*got.TokensPerSecond/r.Rate-1))
 		}
-		if !got.Fits {
-			t.Errorf("%s ran, and does not fit: %s", r, got.Reason)
-			continue
-		}
-		fit++
-		fullest = max(fullest, float64(got.Memory.Total)/float64(got.Stages[0].Available))
+		bar.All(subject, "configurations that ran and fit", fit, len(file.Rows), 70).Hold(t)
+		bar.Report(subject, "memory of the fullest", fmt.Sprintf("%.0f %% of what is free", 100*fullest)).Hold(t)
+		bar.Percent(subject, "tokens per second, median error", median(off), 0.08, len(off)).Hold(t)
 	}
-	const subject = "LLM Foundry, training with FSDP"
-	bar.All(subject, "configurations that ran and fit", fit, len(file.Rows), 70).Hold(t)
-	bar.Report(subject, "memory of the fullest", fmt.Sprintf("%.0f %% of what is free", 100*fullest)).Hold(t)
 }

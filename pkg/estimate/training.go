@@ -138,7 +138,7 @@ func (t *Training) times(p *place, a *Trained, c *shape.Candidate) error {
 	tokens := job.Batch * job.Sequence
 	all := job.Operations() / 1e12 / float64(a.Devices)
 	plain := job
-	plain.Checkpointing = false
+	plain.Recompute = v1alpha1.RecomputeNone
 	model := plain.Operations() / 1e12 / float64(a.Devices)
 	a.StepSeconds, a.TokensPerSecond = figure(step.Value), figure(tokens/step.Value)
 	a.TFLOPSPerDevice, a.ModelTFLOPSPerDevice = figure(all/step.Value), figure(model/step.Value)

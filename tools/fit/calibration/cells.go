@@ -21,11 +21,7 @@ func CellsOf(observations []truth.Observation) []cost.FamilyCells {
 			byFamily[o.Family] = of
 		}
 		at := cellOf(o)
-		loads := of[at]
-		if o.Training == nil {
-			loads = serve(loads, o.Query.Workload.Served())
-		}
-		of[at] = loads
+		of[at] = serve(of[at], o.Query.Workload.Served())
 	}
 	var families []cost.FamilyCells
 	for family, cells := range byFamily {
@@ -51,11 +47,8 @@ type cell struct {
 	reach          cost.Reach
 }
 
-// cellOf is the cell of an observation; models that no catalogue has, which are those of training, have no name.
+// cellOf is the cell of an observation.
 func cellOf(o *truth.Observation) cell {
-	if o.Training != nil {
-		return cell{product: o.GPU, reach: o.Training.Reach()}
-	}
 	return cell{o.Model, o.GPU, o.Weights, o.Cache, o.Query.Reach()}
 }
 
