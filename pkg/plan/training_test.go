@@ -206,3 +206,27 @@ func TestDataRanksOfTraining(t *testing.T) {
 		}
 	}
 }
+
+// TestInterleavedStagesAreEqual: a plan whose stages have several runs of layers has stages of equal size, which its engine is told by the runs,
+// with or without a number of stages that is asked for.
+func TestInterleavedStagesAreEqual(t *testing.T) {
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...)}
+	for _, asked := range []*int32{nil, plantest.Ptr(int32(4))} {
+		r := ask(plantest.Llama(t, 8), 1, 1, plantest.EngineOf("Megatron"), plantest.Train(v1alpha1.TrainingWorkload{
+			SequenceLength: 2048, GlobalBatch: 64, VirtualStages: 2, Recompute: "Selective",
+		}), plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(1)), Data: plantest.Ptr(int32(1)), Pipeline: asked}))
+		spec, err := Plan(fleet.NewCluster(nodes), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkPlan(t, nodes, r, spec)
+		if spec.Strategy.Pipeline < 2 || spec.Training.VirtualStages != 2 {
+			t.Errorf("%s, %+v", spec.Strategy.Summary, spec.Training)
+		}
+		for _, s := range spec.Stages {
+			if s.LastLayer-s.FirstLayer+1 != 32/spec.Strategy.Pipeline {
+				t.Errorf("%s: stage of layers %d to %d", spec.Strategy.Summary, s.FirstLayer, s.LastLayer)
+			}
+		}
+	}
+}
