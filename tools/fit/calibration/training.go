@@ -139,7 +139,7 @@ func (p *jobs) calibration(x []float64) *cost.TrainingCalibration {
 	c := &cost.TrainingCalibration{Architectures: map[string]cost.TrainingLogarithms{}}
 	block := func(at int) (l cost.TrainingLogarithms) {
 		for i := range l {
-			l[i] = math.Round(x[at+i]*precision) / precision
+			l[i] = math.Round(x[at+i]*precision)/precision + 0 // no -0
 		}
 		return l
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/rankwright/rankwright/internal/facts"
@@ -89,6 +90,7 @@ func published(job *cost.Training, name string) float64 {
 // TestErrorsOfTraining holds the median error on the models that the constants of training were not fitted to.
 func TestErrorsOfTraining(t *testing.T) {
 	all, c := trainings(t)
+	swapped := calibration.FitTraining(slices.Concat(ofTable(all, "megatron", true), ofTable(all, "llm-foundry", true)))
 	for _, bar := range []struct {
 		table  string
 		fewest int
@@ -98,6 +100,15 @@ func TestErrorsOfTraining(t *testing.T) {
 		got := calibration.Quantile(calibration.TrainingOff(c, test), 0.5)
 		figure.Report(bar.table, "training rate, median error on the fitted half", fmt.Sprintf("%.1f %% of %d", 100*calibration.Quantile(calibration.TrainingOff(c, train), 0.5), len(train))).Hold(t)
 		figure.Percent(bar.table, "training rate, median error held out", got, bar.median, len(test)).Hold(t)
+		other := calibration.Quantile(calibration.TrainingOff(swapped, train), 0.5)
+		figure.Percent(bar.table, "training rate, median error with the halves swapped", other, bar.median, len(train)).Hold(t)
+		inside := 0
+		for _, off := range calibration.TrainingOff(c, test) {
+			if off <= c.Spread(cost.SameFamily) {
+				inside++
+			}
+		}
+		figure.Report(bar.table, "training rate held out in its range", fmt.Sprintf("%d of %d", inside, len(test))).Hold(t)
 		if len(test) < bar.fewest {
 			t.Errorf("%s: %d held out, want at least %d", bar.table, len(test), bar.fewest)
 		}
