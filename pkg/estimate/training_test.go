@@ -153,8 +153,8 @@ func TestTrainingOptions(t *testing.T) {
 	base := train(func(*Training) {})
 	selective := train(func(s *Training) { s.Workload.Recompute = "Selective" })
 	full := train(func(s *Training) { s.Workload.Recompute = "Full" })
-	if !(base.Memory.Activations > selective.Memory.Activations && selective.Memory.Activations > full.Memory.Activations) ||
-		!(*base.StepSeconds < *selective.StepSeconds && *selective.StepSeconds < *full.StepSeconds) {
+	if base.Memory.Activations <= selective.Memory.Activations || selective.Memory.Activations <= full.Memory.Activations ||
+		*base.StepSeconds >= *selective.StepSeconds || *selective.StepSeconds >= *full.StepSeconds {
 		t.Errorf("nothing, some and all computed again: %d, %d and %d bytes, %g, %g and %g s", base.Memory.Activations, selective.Memory.Activations, full.Memory.Activations,
 			*base.StepSeconds, *selective.StepSeconds, *full.StepSeconds)
 	}

@@ -97,7 +97,8 @@ func checkTraining(t *v1alpha1.TrainingWorkload) error {
 		return fmt.Errorf("training.sharding %q is not known: use None, ZeRO1, ZeRO2, ZeRO3 or FSDP", t.Sharding)
 	}
 	if err := inBounds([]bound{
-		{"training.sequenceLength", int64(t.SequenceLength), 1, maxTokens}, {"training.globalBatch", int64(t.GlobalBatch), 1, math.MaxInt32},
+		{"training.sequenceLength", int64(t.SequenceLength), 1, maxTokens},
+		{"training.globalBatch", int64(t.GlobalBatch), 1, math.MaxInt32},
 		{"training.virtualStages", int64(t.VirtualStages), 0, maxVirtual},
 	}); err != nil {
 		return err

@@ -212,7 +212,9 @@ func LeaveOutTraining(observations, estimated []truth.Observation, keys func(*tr
 // architecture and its engine.
 var TrainingSchemes = []func(*truth.Observation) []string{
 	func(o *truth.Observation) []string { return []string{o.Model} },
-	func(o *truth.Observation) []string { return []string{o.Family.Architecture + " " + string(o.Family.Engine)} },
+	func(o *truth.Observation) []string {
+		return []string{o.Family.Architecture + " " + string(o.Family.Engine)}
+	},
 	func(o *truth.Observation) []string { return []string{o.Family.Architecture, string(o.Family.Engine)} },
 }
 

@@ -44,8 +44,8 @@ func ofTable(all []truth.Observation, table string, held bool) []truth.Observati
 	return list
 }
 
-// TestTrainingTable holds estimates to the table of training that comes with the code.
-func TestTrainingTable(t *testing.T) {
+// TestTablesOfTraining holds estimates to the tables of training that come with the code.
+func TestTablesOfTraining(t *testing.T) {
 	all, err := truth.TrainingTables()
 	if err != nil {
 		t.Fatal(err)
@@ -57,9 +57,9 @@ func TestTrainingTable(t *testing.T) {
 	off := calibration.TrainingOff(c.Training(), all)
 	const subject = "tables of the repository"
 	figure.Percent(subject, "training rate, median error", calibration.Quantile(off, 0.5), 0.06, len(off)).Hold(t)
-	figure.Percent(subject, "training rate, largest error", calibration.Quantile(off, 1), 0.3, len(off)).Hold(t)
-	if len(off) < 10 {
-		t.Errorf("%d rows, want at least 10", len(off))
+	figure.Percent(subject, "training rate, largest error", calibration.Quantile(off, 1), 0.4, len(off)).Hold(t)
+	if len(off) < 25 {
+		t.Errorf("%d rows, want at least 25", len(off))
 	}
 }
 
@@ -71,6 +71,9 @@ func TestMegatronTable(t *testing.T) {
 	}
 	for i := range all {
 		o := &all[i]
+		if o.Table != "megatron" {
+			continue
+		}
 		// The paper counts 96 b s l h^2 (1 + s/6h + V/16lh) operations for a step with recomputed activations.
 		if got := o.Training.Operations(); math.Abs(got/published(o.Training, o.Model)-1) > 0.001 {
 			t.Errorf("%s: %.4g operations, the paper's formula gives %.4g", o.Model, got, published(o.Training, o.Model))

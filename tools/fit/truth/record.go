@@ -44,7 +44,7 @@ func Tables() ([]Observation, error) {
 
 // TrainingTables reads the tables of training that come with the code.
 func TrainingTables() ([]Observation, error) {
-	return observations([]measurements{{"training.csv", weakScaling}}, embedded)
+	return observations([]measurements{{"training.csv", weakScaling}, {"fsdp.csv", foundry}}, embedded)
 }
 
 // measurements are a table: the name of its file, and what a row of it says.
