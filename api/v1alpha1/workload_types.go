@@ -160,8 +160,8 @@ type TrainingWorkload struct {
 	// of each having all of them. Default: false.
 	// +optional
 	SequenceParallel bool `json:"sequenceParallel,omitempty"`
-	// Format in which the matrices of the layers are multiplied. Absent means the 16 bits of the weights; FP8 is used where the
-	// devices compute in it, and weights, gradients, optimizer and activations are kept as without it.
+	// Format in which the matrices of the layers are multiplied. Absent means the 16 bits of the weights; FP8 takes devices that
+	// compute in it, and weights, gradients, optimizer and activations are kept as without it.
 	// +optional
 	// +kubebuilder:validation:Enum=FP8
 	Compute Precision `json:"compute,omitempty"`

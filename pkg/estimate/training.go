@@ -102,6 +102,9 @@ func Train(t Training) (*Trained, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.Workload.Compute == v1alpha1.FP8 && !computes(&p.Product, v1alpha1.FP8) {
+		return nil, fmt.Errorf("fp8: %s does not compute in it: leave it out, or use devices that do", p.Product.Name)
+	}
 	devices := p.Degrees.Devices() * t.Replicas * t.Context
 	l, err := p.look(&v1alpha1.ModelPlacementSpec{
 		Parallelism: p.Degrees.parallelism(t.Replicas, t.Context), Workload: v1alpha1.Workload{Training: &t.Workload},
@@ -139,9 +142,6 @@ func (t *Training) times(p *place, a *Trained, c *shape.Candidate) error {
 	w := &t.Workload
 	if what := others[w.Method]; what != "" {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("%s: the time of %s is not counted", w.Method, what))
-	}
-	if w.Compute == v1alpha1.FP8 && !computes(&p.Product, v1alpha1.FP8) {
-		a.Warnings = append(a.Warnings, fmt.Sprintf("%s does not compute in FP8: matrices are multiplied in 16 bits", p.Product.Name))
 	}
 	job := *c.Tier.TrainingOf(c, &p.device)
 	if err := job.Check(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -228,5 +229,26 @@ func TestInterleavedStagesAreEqual(t *testing.T) {
 				t.Errorf("%s: stage of layers %d to %d", spec.Strategy.Summary, s.FirstLayer, s.LastLayer)
 			}
 		}
+	}
+}
+
+// TestFP8TakesDevicesThatComputeInIt: a job in FP8 is planned on Hopper and not on Ampere.
+func TestFP8TakesDevicesThatComputeInIt(t *testing.T) {
+	r := ask(plantest.Llama(t, 8), 1, 1, plantest.EngineOf("Megatron"), plantest.Train(v1alpha1.TrainingWorkload{
+		SequenceLength: 2048, GlobalBatch: 64, Sharding: "ZeRO1", Recompute: "Full", Compute: "FP8",
+	}))
+	ampere, hopper := plantest.Host("a", true, plantest.Times8(plantest.A100)...), plantest.Host("h", true, plantest.Times8(plantest.H100)...)
+	spec, err := Plan(fleet.NewCluster([]fleet.Node{ampere, hopper}), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range spec.Nodes {
+		if row.Node != "h" {
+			t.Errorf("planned on %s", row.Node)
+		}
+	}
+	var no *Unplaceable
+	if _, err := Plan(fleet.NewCluster([]fleet.Node{ampere}), r); !errors.As(err, &no) || !strings.Contains(no.Message, "workload.training.compute") {
+		t.Errorf("on Ampere: %v", err)
 	}
 }

@@ -33,8 +33,8 @@ type TrainingWorkloadApplyConfiguration struct {
 	// Whether tensor ranks share out the tokens of norms and of what is kept between their matrices (sequence parallelism), instead
 	// of each having all of them. Default: false.
 	SequenceParallel *bool `json:"sequenceParallel,omitempty"`
-	// Format in which the matrices of the layers are multiplied. Absent means the 16 bits of the weights; FP8 is used where the
-	// devices compute in it, and weights, gradients, optimizer and activations are kept as without it.
+	// Format in which the matrices of the layers are multiplied. Absent means the 16 bits of the weights; FP8 takes devices that
+	// compute in it, and weights, gradients, optimizer and activations are kept as without it.
 	Compute *apiv1alpha1.Precision `json:"compute,omitempty"`
 	// Number of runs of layers of each pipeline stage, which micro-batches visit in turn (an interleaved pipeline). Default: 1.
 	VirtualStages *int32 `json:"virtualStages,omitempty"`
