@@ -163,7 +163,7 @@ type TrainingWorkload struct {
 	// Format in which the matrices of the layers are multiplied. Absent means the 16 bits of the weights; FP8 takes devices that
 	// compute in it, and weights, gradients, optimizer and activations are kept as without it.
 	// +optional
-	// +kubebuilder:validation:Enum=FP8
+	// +kubebuilder:validation:XValidation:rule="self == 'FP8'",message="must be FP8: leave it out to multiply in the 16 bits of the weights"
 	Compute Precision `json:"compute,omitempty"`
 	// Number of runs of layers of each pipeline stage, which micro-batches visit in turn (an interleaved pipeline). Default: 1.
 	// +optional
