@@ -9,7 +9,10 @@ import (
 
 // Estimator estimates queries of one family. It may be used by several goroutines at once.
 type Estimator struct {
+	family    Family
 	constants Constants
+	job       TrainingConstants
+	training  *TrainingCalibration
 	widths    *Widths
 	cells     *Cells
 	known     *familyCells // what was measured of the family; nil where nothing was
@@ -31,12 +34,15 @@ type Estimate struct {
 // Estimator returns the estimator of a family.
 func (c *Calibration) Estimator(f Family) *Estimator {
 	m := c.measured(f)
-	e := &Estimator{constants: c.constants(f, m), widths: &c.Unmeasured, cells: cmp.Or(c.cells, &noCells), beyond: c.beyond(f, m)}
+	e := &Estimator{family: f, constants: c.constants(f, m), training: c.Training(), job: c.Training().Constants(f.Architecture), widths: &c.Unmeasured, cells: cmp.Or(c.cells, &noCells), beyond: c.beyond(f, m)}
 	if m != nil {
 		e.widths, e.known = &m.Widths, e.cells.families[f]
 	}
 	return e
 }
+
+// TrainingConstants returns the constants of training on the estimator's architecture.
+func (e *Estimator) TrainingConstants() *TrainingConstants { return &e.job }
 
 // Constants returns the constants of the estimator's family.
 func (e *Estimator) Constants() *Constants { return &e.constants }
@@ -69,8 +75,8 @@ func (e *Estimator) ServeUnder(q *Query, limit float64) Estimate {
 
 // Train estimates the seconds of an optimizer step. The job must have passed its Check.
 func (e *Estimator) Train(t *Training) (Range, Basis) {
-	basis := e.trainingBasis(t)
-	return around(t.Step(&e.constants), e.widths.At(basis)[Light].Training), basis
+	basis := e.training.Basis(e.family, t)
+	return around(t.Step(&e.job), e.training.Spread(basis)), basis
 }
 
 // Around adds ranges to times that were computed for a query with the estimator's constants.
@@ -128,6 +134,8 @@ func (q *Query) Check() error {
 func (t *Training) Check() error {
 	return cmp.Or(t.Profile.check(), t.Device.check(), t.Strategy.check(), checkRate("contextRate", t.ContextRate), checkNumbers([]field{
 		{"replicas", float64(t.Replicas)},
+		{"local", float64(t.Local)},
+		{"virtual", float64(t.Virtual)},
 		{"context", float64(t.Context)},
 		{"batch", t.Batch},
 		{"microBatch", t.MicroBatch},

@@ -32,6 +32,7 @@ type Profile struct {
 	experts   experts
 	head      linear
 	encoder   encoder
+	down      float64 // share of a feed-forward block's weights that its last matrix has
 	runs      []run
 	all       counts // of the layers
 }
@@ -91,7 +92,10 @@ func NewProfile(m *model.Model, precisions Precisions) *Profile {
 	p := &Profile{
 		class: classOf(a), layers: float64(a.Layers), hidden: float64(a.HiddenSize),
 		attention: attentionOf(a, precisions.Cache), encoder: encoderOf(m),
-		head: linearOf(headOf(a), v1alpha1.BF16),
+		head: linearOf(headOf(a), v1alpha1.BF16), down: 1. / 3,
+	}
+	if a.MLP.Ungated {
+		p.down = 1. / 2
 	}
 	var forms []run
 	for _, layers := range m.LayerRuns(precisions.Linear) {

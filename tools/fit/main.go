@@ -24,20 +24,26 @@ func main() {
 	folder := flag.String("truth", "", "folder of the measurements (default: ../shared/truth beside the repository)")
 	out := flag.String("out", "pkg/cost/constants.json", "file to write the constants to")
 	leaveOut := flag.Bool("leave-out", false, "instead of fitting, write the errors when a model or a product is left out")
+	training := flag.Bool("training", false, "fit the constants of training alone")
 	flag.Parse()
 	log.SetFlags(0)
-	if err := run(*folder, *out, *leaveOut); err != nil {
+	if err := run(*folder, *out, *leaveOut, *training); err != nil {
 		log.Fatalf("fit: %v", err)
 	}
 }
 
-func run(folder, out string, leaveOut bool) error {
+func run(folder, out string, leaveOut, onlyTraining bool) error {
 	if folder == "" {
 		shared, err := facts.Folder()
 		if err != nil {
 			return err
 		}
 		folder = filepath.Join(shared, "truth")
+	}
+	if !leaveOut {
+		if err := fitTraining(folder, filepath.Join(filepath.Dir(out), "training.json")); err != nil || onlyTraining {
+			return err
+		}
 	}
 	all, err := truth.All(folder)
 	if err != nil {
@@ -67,6 +73,23 @@ func run(folder, out string, leaveOut bool) error {
 
 // limits are those of the time per output token under which shapes are chosen, in seconds.
 var limits = []float64{0.050, 0.030, 0.020, 0.012}
+
+// fitTraining fits the constants of training, which share none with serving, and writes them.
+func fitTraining(folder, out string) error {
+	all, err := truth.Training(folder)
+	if err != nil {
+		return err
+	}
+	fitted := calibration.Training(all)
+	c := calibration.FitTraining(fitted)
+	calibration.SetTrainingSpreads(c, fitted)
+	data, err := cost.FormatTraining(c)
+	if err != nil {
+		return err
+	}
+	log.Printf("training fitted to %d of %d observations", len(fitted), len(all))
+	return os.WriteFile(out, append(data, '\n'), 0o644)
+}
 
 // printSwapped fits to the half that is held out and prints the errors on the other half.
 func printSwapped(all []truth.Observation) {

@@ -207,23 +207,34 @@ func ttftText(b *cost.Breakdown) string {
 
 func explainTraining(p *term.Page, t *explain.Times) {
 	b, job := t.Training, t.Job
-	p.Linef("A step of %.0f sequences of %.0f tokens: %s micro-batches of %.0f on each of %d replicas, through %s. %g passes forward are counted for each: one, two for backward, and one more where activations are computed again.",
-		job.Batch, job.Sequence, term.Three(b.MicroBatches), job.MicroBatch, max(1, job.Replicas), words.Counted(b.Stages, "stage"), b.Passes)
-	ranks := float64(max(1, job.Strategy.Tensor) * b.Stages * max(1, job.Replicas) * max(1, job.Context))
-	rows := [][]string{{"arithmetic", term.Duration(b.Compute), fmt.Sprintf("%s / %.0f devices / %s micro-batches / %s",
-		term.InUnits(b.Operations, "FLOP"), ranks, term.Three(b.MicroBatches), term.InUnits(b.Rate, "FLOP/s"))}}
-	if b.Collectives > 0 {
-		rows = append(rows, []string{"collectives", term.Duration(b.Collectives), collectivesText(job)})
+	p.Linef("A step of %.0f sequences of %.0f tokens: %s micro-batches of %.0f on each of %d replicas, through %s. %s operations are counted for a step, with what is computed again.",
+		job.Batch, job.Sequence, term.Three(b.MicroBatches), job.MicroBatch, max(1, job.Replicas), words.Counted(b.Stages, "stage"), term.InUnits(b.Operations, "FLOP"))
+	pass := b.Compute + b.Gather - b.Hidden + b.Transfer
+	rows := [][]string{{"matrices", term.Duration(b.Matrices), fmt.Sprintf("products in a micro-batch at %s", term.InUnits(b.Rate, "FLOP/s"))}}
+	for _, part := range []struct {
+		name    string
+		seconds float64
+		text    string
+	}{
+		{"attention", b.Attention, "products of attention"},
+		{"traffic", b.Traffic, "what is read and written between matrices and for the loss"},
+		{"launches", b.Launches, "starting kernels, layer by layer"},
+		{"collectives", b.Collectives, collectivesText(job)},
+		{"gathers", b.Gather, fmt.Sprintf("of weights, and gradients reduced to shares, in 16 bits at %s", term.InUnits(b.ReduceRate, "B/s"))},
+		{"hidden", -b.Hidden, "part of the gathers that is done beside the above"},
+		{"transfer", b.Transfer, "to the next stage, and gradients back"},
+	} {
+		if part.seconds > 0 {
+			rows = append(rows, []string{part.name, term.Duration(part.seconds), part.text})
+		} else if part.seconds < 0 {
+			rows = append(rows, []string{part.name, "-" + term.Duration(-part.seconds), part.text})
+		}
 	}
-	if b.Transfer > 0 {
-		rows = append(rows, []string{"transfer", term.Duration(b.Transfer), "to the next stage, and gradients back"})
-	}
-	pass := b.Compute + b.Collectives + b.Transfer
 	rows = append(rows, []string{"micro-batch", term.Duration(pass), "sum"})
 	if b.Reduce > 0 {
-		rows = append(rows, []string{"gradients", term.Duration(b.Reduce), fmt.Sprintf("all-reduce in 16 bits over %d replicas at %s", job.Replicas, term.InUnits(b.ReduceRate, "B/s"))})
+		rows = append(rows, []string{"gradients", term.Duration(b.Reduce), fmt.Sprintf("what is left of reducing them in 16 bits over %d replicas at %s", job.Replicas, term.InUnits(b.ReduceRate, "B/s"))})
 	}
-	step := fmt.Sprintf("(%s + %d - 1) × %s + %s + %s", term.Three(b.MicroBatches), b.Stages, term.Duration(pass), term.Duration(b.Reduce), term.Duration(b.Fixed))
+	step := fmt.Sprintf("(%s + %s of waiting) × %s + %s + %s of the optimizer", term.Three(b.MicroBatches), term.Three(b.Bubble), term.Duration(pass), term.Duration(b.Reduce), term.Duration(b.Update))
 	p.Table([]string{"PART", "TIME", "ARITHMETIC"}, append(rows,
 		[]string{"step", term.Durations(t.Step.Value, t.Step.Low, t.Step.High), step},
 		[]string{"tokens/s", term.Three(job.Batch * job.Sequence / t.Step.Value), fmt.Sprintf("%.0f × %.0f tokens / %s", job.Batch, job.Sequence, term.Duration(t.Step.Value))}))

@@ -50,7 +50,7 @@ func (e *explainer) times(p *search.Portion) (*Times, error) {
 		if err := made.Job.Check(); err != nil {
 			return nil, fmt.Errorf("estimate: %w", err)
 		}
-		broken := made.Job.Break(&made.Constants)
+		broken := made.Job.Break(estimator.TrainingConstants())
 		step, basis := estimator.Train(made.Job)
 		made.Training, made.Step, made.Basis, made.Beyond = &broken, &step, basis, estimator.BeyondTraining(made.Job)
 		return made, nil

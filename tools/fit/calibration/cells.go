@@ -78,10 +78,7 @@ type cell struct {
 	reach          cost.Reach
 }
 
-// cellOf is the cell of an observation; models that no catalogue has, which are those of training, have no name.
+// cellOf is the cell of an observation.
 func cellOf(o *truth.Observation) cell {
-	if o.Training != nil {
-		return cell{product: o.GPU, reach: o.Training.Reach()}
-	}
 	return cell{o.Model, o.GPU, o.Weights, o.Cache, o.Query.Reach()}
 }

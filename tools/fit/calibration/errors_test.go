@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,7 +56,6 @@ func TestErrors(t *testing.T) {
 		{calibration.Kind{Table: "inferencex", Quantity: truth.TTFT}, 700, 0.25},
 		{calibration.Kind{Table: "mlperf Offline", Quantity: truth.Throughput}, 10, 0.12},
 		{calibration.Kind{Table: "mlperf Server", Quantity: truth.Throughput}, 10, 0.12},
-		{calibration.Kind{Table: "megatron", Quantity: truth.TrainingRate}, 4, 0.10},
 	} {
 		train, test := onFitted[bar.kind], onHeld[bar.kind]
 		got := calibration.Quantile(test, 0.5)
@@ -91,7 +89,7 @@ func TestErrorsOfHardShapes(t *testing.T) {
 		{"Qwen3-235B", of("Qwen3-235B"), calibration.Kind{Table: "inferencex", Quantity: truth.TPOT}, 30, 0.25},
 		{"Qwen3-235B", of("Qwen3-235B"), calibration.Kind{Table: "inferencex", Quantity: truth.TTFT}, 30, 0.25},
 	} {
-		errors := calibration.ErrorsByKind(all, c, func(o *truth.Observation) bool { return o.Training == nil && o.Held() && bar.is(o) })[bar.kind]
+		errors := calibration.ErrorsByKind(all, c, func(o *truth.Observation) bool { return o.Held() && bar.is(o) })[bar.kind]
 		what := bar.kind.Quantity.String() + " of " + bar.what + ", median error held out"
 		figure.Percent(bar.kind.Table, what, calibration.Quantile(errors, 0.5), bar.median, len(errors)).Hold(t)
 		if len(errors) < bar.fewest {
@@ -297,28 +295,4 @@ func estimated(e *cost.Estimator, o *truth.Observation) cost.Range {
 		estimate = e.Serve(&o.Query)
 	}
 	return [...]cost.Range{truth.Throughput: estimate.OutputTokensPerSecond, truth.TPOT: estimate.TPOT, truth.TTFT: estimate.TTFT}[o.Quantity]
-}
-
-// TestMegatronTable holds the operations of training to the formula of the paper that the table is from.
-func TestMegatronTable(t *testing.T) {
-	all := tabled(t)
-	for i := range all {
-		o := &all[i]
-		if o.Training == nil {
-			continue
-		}
-		// The paper counts 96 b s l h^2 (1 + s/6h + V/16lh) operations for a step with recomputed activations.
-		if got := o.Training.Operations(); math.Abs(got/published(o.Training, o.Model)-1) > 0.03 {
-			t.Errorf("%s: %.4g operations, the paper's formula gives %.4g", o.Model, got, published(o.Training, o.Model))
-		}
-	}
-}
-
-func published(job *cost.Training, name string) float64 {
-	shape := map[string][2]float64{
-		"GPT-1.7B": {2304, 24}, "GPT-3.6B": {3072, 30}, "GPT-7.5B": {4096, 36}, "GPT-18.4B": {6144, 40}, "GPT-39.1B": {8192, 48},
-		"GPT-76.1B": {10240, 60}, "GPT-145.6B": {12288, 80}, "GPT-310.1B": {16384, 96}, "GPT-529.6B": {20480, 105}, "GPT-1008B": {25600, 128},
-	}[name]
-	h, l, s, vocabulary := shape[0], shape[1], job.Sequence, 51200.0
-	return 96 * job.Batch * s * l * h * h * (1 + s/(6*h) + vocabulary/(16*l*h))
 }

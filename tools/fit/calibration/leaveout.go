@@ -60,7 +60,7 @@ func shares(c *cost.Calibration, list []Miss) []Share {
 			e = none
 		}
 		s, k := e.Spread(m.Basis, m.Query.Regime()), kind{m.Basis, m.Quantity}
-		width := [...]float64{truth.Throughput: s.Throughput, truth.TPOT: s.TPOT, truth.TTFT: s.TTFT, truth.TrainingRate: s.Training}[m.Quantity]
+		width := [...]float64{truth.Throughput: s.Throughput, truth.TPOT: s.TPOT, truth.TTFT: s.TTFT}[m.Quantity]
 		if counts[k] == nil {
 			counts[k] = &Share{Basis: m.Basis, Quantity: m.Quantity.String()}
 		}
@@ -100,15 +100,13 @@ func Hash(data []byte) string {
 func LeaveOut(all []truth.Observation, key func(*truth.Observation) string, each func(name string, errors map[Kind][]float64)) map[Kind][]float64 {
 	var names []string
 	for i := range all {
-		if all[i].Training == nil {
-			names = append(names, key(&all[i]))
-		}
+		names = append(names, key(&all[i]))
 	}
 	slices.Sort(names)
 	total := map[Kind][]float64{}
 	for _, name := range slices.Compact(names) {
 		kept := slices.DeleteFunc(slices.Clone(all), func(o truth.Observation) bool { return key(&o) == name || o.Reported })
-		errors := ErrorsByKind(all, Fit(kept), func(o *truth.Observation) bool { return o.Training == nil && key(o) == name })
+		errors := ErrorsByKind(all, Fit(kept), func(o *truth.Observation) bool { return key(o) == name })
 		each(name, errors)
 		for kind, list := range errors {
 			total[kind] = append(total[kind], list...)

@@ -156,13 +156,7 @@ func Off(c *cost.Calibration, left []truth.Observation) []Miss {
 }
 
 // BasisOf is what an estimate of an observation rests on.
-func BasisOf(e *cost.Estimator, o *truth.Observation) cost.Basis {
-	if o.Training != nil {
-		_, basis := e.Train(o.Training)
-		return basis
-	}
-	return e.Basis(&o.Query)
-}
+func BasisOf(e *cost.Estimator, o *truth.Observation) cost.Basis { return e.Basis(&o.Query) }
 
 // SetWidths sets how far measurements are from estimates at each basis, of each family that was measured and of all others. No basis is
 // narrower than a nearer one. Beyond models and products that were measured, where nobody knows how a service is set up, none is narrower than
@@ -202,23 +196,15 @@ type errorsAt struct {
 	between map[truth.Quantity]float64
 }
 
-// farTraining is how much wider the ranges of training are beyond a family than within it: there is one engine, of one architecture, so that
-// neither can be left out.
-const farTraining = 2
-
 // widths returns the widths of a family from a basis on.
 func (at *errorsAt) widths(f cost.Family, from cost.Basis) cost.Widths {
 	var w cost.Widths
 	for regime := range w[0] {
-		step := at.errors[cost.SameFamily].spread(f, cost.Regime(regime), truth.TrainingRate)
 		var last cost.Spread
 		for basis := from; basis <= cost.Roofline; basis++ {
-			if basis == cost.Related {
-				step *= farTraining
-			}
 			last = cost.Spread{
 				TTFT: max(last.TTFT, at.spread(basis, f, cost.Regime(regime), truth.TTFT)), TPOT: max(last.TPOT, at.spread(basis, f, cost.Regime(regime), truth.TPOT)),
-				Throughput: max(last.Throughput, at.spread(basis, f, cost.Regime(regime), truth.Throughput)), Training: step,
+				Throughput: max(last.Throughput, at.spread(basis, f, cost.Regime(regime), truth.Throughput)),
 			}
 			if f != (cost.Family{}) && len(at.errors[cost.SameModel][scope{cost.Family{Engine: f.Engine}, anyRegime}][truth.Throughput]) == 0 {
 				last.Throughput = max(last.Throughput, last.TPOT) // of an engine whose rates were not measured

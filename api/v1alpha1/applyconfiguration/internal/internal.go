@@ -1719,6 +1719,8 @@ var schemaYAML = typed.YAMLObject(`types:
     elementType:
       scalar: numeric
     elementRelationship: atomic
+- name: com.github.rankwright.rankwright.api.v1alpha1.Recompute
+  scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.Recurrent
   map:
     fields:
@@ -2078,6 +2080,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: activationCheckpointing
       type:
         scalar: boolean
+    - name: compute
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Precision
     - name: globalBatch
       type:
         scalar: numeric
@@ -2093,13 +2098,22 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Optimizer
       default: AdamW
+    - name: recompute
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Recompute
     - name: sequenceLength
       type:
         scalar: numeric
+    - name: sequenceParallel
+      type:
+        scalar: boolean
     - name: sharding
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.TrainingSharding
       default: None
+    - name: virtualStages
+      type:
+        scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.Verification
   map:
     fields:
