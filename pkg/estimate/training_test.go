@@ -11,7 +11,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
-// TestMegatron: the weak scaling of GPT models on A100, whose figures count what is computed again.
+// TestMegatron: the weak scaling of GPT models on A100, whose figures count what is computed again. They are of 2021: attention wrote its scores, and
+// gradients were reduced when the last pass was over. Estimates are of programs of today, so that most are faster, the smallest models by a third.
 func TestMegatron(t *testing.T) {
 	var file struct{ Rows [][11]float64 }
 	facts.Decode(t, "truth/megatron_weak_scaling.json", &file)

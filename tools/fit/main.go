@@ -1,7 +1,8 @@
 // Command fit makes the constants of the model of costs: it fits them to half of the published measurements, finds the
 // spread of the errors at each basis by fitting without a part of that half in turn, and writes them, with what was measured, where the
 // package embeds them. With
-// -leave-out it writes the errors when a whole model or a whole product is left out of the fit, which a test holds to bars.
+// -leave-out it writes the errors when a whole model or a whole product is left out of the fit, which a test holds to bars. The constants of
+// training are fitted apart, with -training alone.
 package main
 
 import (
