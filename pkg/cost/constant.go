@@ -31,7 +31,6 @@ const (
 	TogetherPrompts                   // prompts ahead of one that arrives with others, whatever their number
 	TogetherShare                     // QueueShare's addition for requests that arrive together
 	ArrivalShare                      // share of what an instance can do under a limit that it does while requests arrive at random
-	TrainingShare                     // of training, which has constants of its own (TrainingConstants): to go with the next fit of serving
 	WaveShare                         // share of the running sequences that a batch keeps up
 
 	constants int = iota
@@ -44,7 +43,7 @@ type Constants [constants]float64
 var names = [constants]string{
 	"weightShare", "cacheShare", "linearShare16", "linearShare8", "linearShare4", "expertShare", "expertPadding", "attentionShare", "traffic",
 	"layerSeconds", "mixtureSeconds", "stepSeconds", "sequenceSeconds", "tokenSeconds", "reduceSeconds",
-	"hostReduceSeconds", "linkShare", "hostLinkShare", "transferSeconds", "stageShare", "firstSeconds", "queueShare", "busyShare", "togetherPrompts", "togetherShare", "arrivalShare", "trainingShare", "waveShare",
+	"hostReduceSeconds", "linkShare", "hostLinkShare", "transferSeconds", "stageShare", "firstSeconds", "queueShare", "busyShare", "togetherPrompts", "togetherShare", "arrivalShare", "waveShare",
 }
 
 // String returns the constant's name in the data.
@@ -58,6 +57,6 @@ func Start() Constants {
 		WeightShare: 0.8, CacheShare: 0.7, LinearShare16: 0.65, LinearShare8: 0.55, LinearShare4: 0.5, ExpertShare: 0.7, ExpertPadding: 64,
 		AttentionShare: 0.4, Traffic: 12, LayerSeconds: 15e-6, MixtureSeconds: 30e-6, StepSeconds: 0.5e-3,
 		SequenceSeconds: 4e-6, TokenSeconds: 0.1e-6, ReduceSeconds: 5e-6, HostReduceSeconds: 15e-6, LinkShare: 0.8,
-		HostLinkShare: 0.5, TransferSeconds: 15e-6, StageShare: 0.85, FirstSeconds: 30e-3, QueueShare: 0.1, BusyShare: 0.3, TogetherPrompts: 1, TogetherShare: 0.05, ArrivalShare: 0.9, TrainingShare: 0.5, WaveShare: 0.95,
+		HostLinkShare: 0.5, TransferSeconds: 15e-6, StageShare: 0.85, FirstSeconds: 30e-3, QueueShare: 0.1, BusyShare: 0.3, TogetherPrompts: 1, TogetherShare: 0.05, ArrivalShare: 0.9, WaveShare: 0.95,
 	}
 }

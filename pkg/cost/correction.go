@@ -45,9 +45,9 @@ func (p *Point) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// position is where a query lies among measurements. A distance of 1 is a degree or the number of requests doubled, the tokens of a request
-// quadrupled, or experts shared out or not; weights of half the bits are a distance of 2. Chosen among a few by the errors of cells, models and choices that
-// were left out.
+// position is where a query lies among measurements: logarithms to base 2 of its degrees and load, with a scale each, so that a distance of 1 is the
+// tensor ranks, the stages or the requests at a time doubled, or experts shared out or not. Attention data ranks doubled and weights of half the bits are 2, the tokens of
+// a request doubled 0.7. Chosen among a few by the errors of cells, models and choices that were left out.
 type position [9]float64
 
 func positionOf(f *formats, r *Reach, load [3]float64) position {
@@ -61,8 +61,8 @@ func positionOf(f *formats, r *Reach, load [3]float64) position {
 	}
 	log := func(n int) float64 { return math.Log2(float64(max(1, n))) }
 	return position{
-		log(r[ofTensor]), log(r[ofStages]), log(r[ofData]), shared, log(r[ofDecode]) + log(r[ofIslands]),
-		math.Log2(max(1, load[2])), math.Log2(max(1, load[0])) / 2, math.Log2(max(1, load[1])) / 2, -2 * math.Log2(bytes),
+		log(r[ofTensor]), log(r[ofStages]), 2 * log(r[ofData]), shared, log(r[ofDecode]) + log(r[ofIslands]),
+		math.Log2(max(1, load[2])), perLength * math.Log2(max(1, load[0])), perLength * math.Log2(max(1, load[1])), -2 * math.Log2(bytes),
 	}
 }
 
@@ -89,6 +89,8 @@ const (
 	ofFar = 0.1
 	// farthest is the square of the distance from which on a neighbour does not count.
 	farthest = 12
+	// perLength is the distance of the tokens of a request doubled.
+	perLength = 0.7
 )
 
 // add adds a point at a position.

@@ -49,7 +49,7 @@ func ideal() Constants {
 	var c Constants
 	for _, share := range []Constant{
 		WeightShare, CacheShare, LinearShare16, LinearShare8, LinearShare4, ExpertShare, AttentionShare, LinkShare, HostLinkShare,
-		StageShare, WaveShare, ArrivalShare, TrainingShare,
+		StageShare, WaveShare, ArrivalShare,
 	} {
 		c[share] = 1
 	}
@@ -219,7 +219,7 @@ func TestEmbedded(t *testing.T) {
 	}
 	for _, m := range calibrated.Families {
 		c := calibrated.Constants(m.Family)
-		for _, share := range []Constant{WeightShare, CacheShare, LinearShare16, LinearShare8, LinearShare4, AttentionShare, StageShare, WaveShare, ArrivalShare, TrainingShare} {
+		for _, share := range []Constant{WeightShare, CacheShare, LinearShare16, LinearShare8, LinearShare4, AttentionShare, StageShare, WaveShare, ArrivalShare} {
 			if c[share] <= 0 || c[share] > 1.5 {
 				t.Errorf("%v: %s is %g", m.Family, share, c[share])
 			}

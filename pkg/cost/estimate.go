@@ -127,6 +127,7 @@ func (q *Query) Check() error {
 		{"requests", w.Requests},
 		{"again", w.Again},
 		{"variation", w.Variation},
+		{"requestSeconds", w.RequestSeconds},
 	}))
 }
 

@@ -17,6 +17,8 @@ type Workload struct {
 	Requests float64
 	// Variation is the standard deviation of answers as a share of their mean; 0 where all are alike.
 	Variation float64
+	// RequestSeconds is what the API server takes for each request of a bounded number while the devices wait for it.
+	RequestSeconds float64
 	// Again is the tokens of a request that are computed again since it was preempted, in the mean over all requests.
 	Again float64
 	// Together says that all requests have the same lengths and start at once, as some load generators do. Such requests
@@ -171,9 +173,10 @@ func (w *Workload) mixed(chunk float64) batch {
 // throughput returns output tokens per second. A bounded number of requests runs in waves, the last one smaller.
 func (s *instance) throughput(w Workload) float64 {
 	w.Concurrency *= s.c[WaveShare]
+	admitted := w.Requests * w.RequestSeconds
 	switch {
 	case w.Requests > 0 && w.Variation > 0:
-		return w.Requests * w.Output / s.drained(w)
+		return w.Requests * w.Output / (s.drained(w) + admitted)
 	case w.Requests <= 0 || w.Requests > 8*w.Concurrency:
 		return w.Concurrency / s.interleaved(w, w.Concurrency, s.decode(w, w.Concurrency))
 	}
@@ -186,7 +189,7 @@ func (s *instance) throughput(w Workload) float64 {
 	if rest > 0 {
 		t += s.wave(w, rest)
 	}
-	return w.Requests * w.Output / t
+	return w.Requests * w.Output / (t + admitted)
 }
 
 func (s *instance) wave(w Workload, sequences float64) float64 {

@@ -18,14 +18,14 @@ import (
 const (
 	basePrior   = 0.4
 	offsetPrior = 0.15
-	familyPrior = 0.6
+	familyPrior = 0.8
 )
 
 // firmness is the width of a constant's priors in units of the above. Shares of a peak are known well beforehand; how
 // long a request waits is the engine's policy and is not.
 var firmness = [constants]float64{
 	cost.WeightShare: 0.4, cost.CacheShare: 0.4, cost.LinearShare16: 0.4, cost.LinearShare8: 0.4, cost.LinearShare4: 0.4,
-	cost.AttentionShare: 0.4, cost.StageShare: 0.4, cost.ArrivalShare: 0.2, cost.TrainingShare: 0.4,
+	cost.AttentionShare: 0.4, cost.StageShare: 0.4, cost.ArrivalShare: 0.2,
 	cost.WaveShare: 0.1, cost.ExpertPadding: 0.05, cost.FirstSeconds: 2, cost.QueueShare: 2, cost.BusyShare: 2, cost.TogetherPrompts: 2, cost.TogetherShare: 2,
 }
 
@@ -76,7 +76,7 @@ func newProblem(observations []truth.Observation) *problem {
 
 // enough is how many observations of a quantity of a model on a product with an engine count in full. The more there are, the less each says: they
 // have the errors of one service and of one way to measure in common.
-const enough = 7
+const enough = 15
 
 // balance returns the weights of observations.
 func balance(observations []truth.Observation) []float64 {
