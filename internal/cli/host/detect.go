@@ -23,12 +23,13 @@ type detectOptions struct {
 	alerts    []string
 }
 
-const detectLong = `Show the accelerators of this host as the node agent would publish them. JSON and YAML print an AcceleratorInventory; the
-other formats print a line a device. With --record, also write what was read to a recording (a tar.gz of files and of what
-tools printed), in which serial numbers, UUIDs, addresses and the names of hosts and users are replaced; with --replay, look
-at a recording instead of this host.
+const detectLong = `Show the accelerators of this host as the node agent would publish them. JSON and YAML print an AcceleratorInventory;
+the other formats print a line a device. With --record, also write what was read to a recording (a tar.gz of files and
+of what tools printed), in which serial numbers, UUIDs, addresses and the names of hosts and users are replaced; with
+--replay, look at a recording instead of this host.
 
-Exit codes: 0 done; 1 the requirement is not met, or the detection failed; 2 the command line is wrong; 3 an alert is met.`
+Exit codes: 0 done; 1 the requirement is not met, or the detection failed; 2 the command line is wrong; 3 an alert is
+met.`
 
 const detectExample = `  # The accelerators of this host, and how they are connected
   kubectl rankwright detect -o wide

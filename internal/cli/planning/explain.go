@@ -2,6 +2,7 @@ package planning
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -101,15 +102,23 @@ func explainChoice(p *term.Page, e *explain.Explanation) {
 		p.Line(sentence)
 	}
 	training, priced := e.Goal.Objective == "", e.Goal.Objective != v1alpha1.ObjectiveCost
-	header := []string{"SHAPE", "PRODUCT", "DEVICES", strings.ToUpper(e.Goal.Measure), "TTFT", "TPOT", "TOKENS/S"}
+	header, several := []string{"SHAPE", "DEVICES"}, severalProducts(e.Considered)
+	if several {
+		header = []string{"SHAPE", "PRODUCT", "DEVICES"}
+	}
 	switch {
 	case training:
-		header = []string{"SHAPE", "PRODUCT", "DEVICES", "STEP"}
+		header = append(header, "STEP")
 	case priced:
-		header = append(header, "USD A MILLION")
+		header = append(header, strings.ToUpper(e.Goal.Measure), "TTFT", "TPOT", "TOKENS/S", "USD A MILLION")
+	default:
+		header = append(header, strings.ToUpper(e.Goal.Measure), "TTFT", "TPOT", "TOKENS/S")
 	}
 	p.Table(append(header, "VERDICT"), term.Rows(e.Considered, func(c *explain.Considered) []any {
-		row := []any{c.Strategy, c.Product, c.Devices}
+		row := []any{c.Strategy, c.Devices}
+		if several {
+			row = []any{c.Strategy, c.Product, c.Devices}
+		}
 		switch {
 		case !c.Known:
 			for range len(header) - len(row) {
@@ -128,6 +137,11 @@ func explainChoice(p *term.Page, e *explain.Explanation) {
 	if more := e.Shapes - len(e.Considered); more > 0 && len(e.Considered) > 0 {
 		p.Linef("and %d more.", more)
 	}
+}
+
+// severalProducts says whether shapes are on different products.
+func severalProducts(list []explain.Considered) bool {
+	return slices.ContainsFunc(list, func(c explain.Considered) bool { return c.Product != list[0].Product })
 }
 
 // priceText is the price of a million tokens; nothing where it is not known.

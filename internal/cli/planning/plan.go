@@ -2,13 +2,11 @@ package planning
 
 import (
 	"errors"
-	"io"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/internal/cli/term"
-	"github.com/rankwright/rankwright/pkg/plan"
 )
 
 // NewPlan returns the command `kubectl rankwright plan`.
@@ -22,14 +20,15 @@ func NewPlan(streams term.Streams) *cobra.Command {
 		Long: `Plan ModelPlacements on AcceleratorInventories and print what the operator would decide: which layers on which device
 with how many bytes, and which rank in which process group; or why a model does not fit, with the exit code 1.
 
-Files may hold several documents and Lists. Beside inventories and placements, Nodes (labels, addresses, cordons), ConfigMaps
-(models of a placement) and ShardingPlans (devices that are taken) are read; other kinds are ignored. Placements are planned in
-the order given, and each sees the devices that the ones before it took.
+Files may hold several documents and Lists. Beside inventories and placements, Nodes (labels, addresses, cordons),
+ConfigMaps (models of a placement) and ShardingPlans (devices that are taken) are read; other kinds are ignored.
+Placements are planned in the order given, and each sees the devices that the ones before it took.
 
-With -o explain the arithmetic behind each plan is printed: which devices and shapes were looked at and why this one was taken,
-every byte on a device, every part of a token's time, and why these nodes.
+With -o explain the arithmetic behind each plan is printed: which devices and shapes were looked at and why this one was
+taken, every byte on a device, every part of a token's time, and why these nodes.
 
-With --model-file the one placement's model is read from the headers of a local file or folder, whatever its spec.model says.`,
+With --model-file the one placement's model is read from the headers of a local file or folder, whatever its spec.model
+says.`,
 		Example: `  # On the inventories of a cluster
   kubectl get accinv,nodes,splan -A -o yaml | kubectl rankwright plan -f - -f placement.yaml
 
@@ -86,7 +85,7 @@ func runPlan(streams term.Streams, files []string, modelFile string, output term
 	if err != nil {
 		return err
 	}
-	return reportFailures(streams.Err, decisions)
+	return reportFailures(streams.Err, decisions, output.Wide())
 }
 
 func listOf(decisions []decision) list {
@@ -101,25 +100,4 @@ func listOf(decisions []decision) list {
 		}
 	}
 	return l
-}
-
-// reportFailures says why placements have no plan.
-func reportFailures(w io.Writer, decisions []decision) error {
-	var p term.Page
-	for i := range decisions {
-		d := &decisions[i]
-		if d.failure == nil {
-			continue
-		}
-		p.Linef("error: placement %s: %v", d.name(), d.failure)
-		var why *plan.Unplaceable
-		if errors.As(d.failure, &why) {
-			printShortfall(&p, why)
-		}
-	}
-	if p.String() == "" {
-		return nil
-	}
-	_, _ = io.WriteString(w, p.String())
-	return term.ErrReported
 }

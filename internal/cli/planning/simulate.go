@@ -13,18 +13,20 @@ import (
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
 )
 
-const simulateLong = `Build a cluster that does not exist, plan placements on it one after the other until one does not fit, and print what each
-takes, how long it took to plan, and what is left. Nothing is read from a cluster.
+const simulateLong = `Build a cluster that does not exist, plan placements on it one after the other until one does not fit, and print what
+each takes, how long it took to plan, and what is left. Nothing is read from a cluster.
 
-A shape is a kind of node, given with a share of --nodes (h100x8=60%%), a number of nodes (h100x8=12), or alone for what the
-others leave. Shapes: %SHAPES%.
+A shape is a kind of node, given with a share of --nodes (h100x8=60%%), a number of nodes (h100x8=12), or alone for what
+the others leave. Shapes:
+%SHAPES%
 
-Some devices can be held by pods already: --occupied of each shape's, in a pattern: islands (whole link domains or hosts),
-scattered (single devices anywhere), fragments (runs of 1, 2 and 4 on a node). The same flags give the same cluster.
+Some devices can be held by pods already: --occupied of each shape's, in a pattern: islands (whole link domains or
+hosts), scattered (single devices anywhere), fragments (runs of 1, 2 and 4 on a node). The same flags give the same
+cluster.
 
 Placements come from files, or from --model and the flags beside it. FREE is what they found, LEFT what they left. Where
-tensor groups were planned, the last two columns are the shares of those that lie on islands with too few of them for the
-widest group: free, but of no use to it.`
+tensor groups were planned, the last two columns are the shares of those that lie on islands with too few of them for
+the widest group: free, but of no use to it.`
 
 // simulateFlags are the flags of simulate as they were given.
 type simulateFlags struct {
@@ -61,7 +63,7 @@ func NewSimulate(streams term.Streams, now func() time.Time) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "simulate --shape SHAPE[=SHARE]...",
 		Short: "Plan placements on a cluster that does not exist",
-		Long:  strings.NewReplacer("%SHAPES%", strings.Join(synthetic.Names(), ", "), "%%", "%").Replace(simulateLong),
+		Long:  strings.NewReplacer("%SHAPES%", strings.Join(term.Fold(strings.Join(synthetic.Names(), ", ")+".", term.LineWidth, ""), "\n"), "%%", "%").Replace(simulateLong),
 		Example: `  # How long do plans take at ten thousand nodes, half of whose devices are in use?
   kubectl rankwright simulate --nodes 10000 --shape h100x8=60% --shape mi300x8=20% --shape l40sx4 \
     --occupied 50% --pattern fragments --model Llama-3.1-70B --replicas 8
@@ -146,5 +148,5 @@ func runSimulate(ctx context.Context, streams term.Streams, now func() time.Time
 	if err != nil || failed == nil {
 		return err
 	}
-	return reportFailures(streams.Err, []decision{*failed})
+	return reportFailures(streams.Err, []decision{*failed}, flags.output.Wide())
 }

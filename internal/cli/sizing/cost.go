@@ -31,11 +31,13 @@ func NewCost(streams term.Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "cost --model MODEL [flags]",
 		Short: "Find the cheapest cloud shapes for a model",
-		Long: `Find the cloud shapes that serve a model, the cheapest for a million output tokens first. On each shape every legal way to
-spread the model is tried (tensor, pipeline, and for mixtures attention data and expert parallelism, with copies on the rest),
-and the one with most tokens per second within the limits is shown. Shapes that are left out are listed with the reason.
+		Long: `Find the cloud shapes that serve a model, the cheapest for a million output tokens first. On each shape every legal way
+to spread the model is tried (tensor, pipeline, and for mixtures attention data and expert parallelism, with copies on
+the rest), and the one with most tokens per second within the limits is shown. Shapes that are left out are listed with
+the reason.
 
-Prices are on-demand list prices with the source and day of each row; --prices takes a table of your own in the same form.`,
+Prices are on-demand list prices with the source and day of each row; --prices takes a table of your own in the same
+form.`,
 		Example: `  kubectl rankwright cost --model Llama-3.3-70B-FP8 --isl 2000 --osl 500 --max-tpot 30ms
   kubectl rankwright cost --model deepseek-ai/DeepSeek-R1 --provider OCI --concurrency 64 -o wide
   kubectl rankwright cost --model Qwen3-32B --prices prices.yaml -o json`,
@@ -111,21 +113,21 @@ func printOffers(p *term.Page, o *estimate.Offers, wide bool) {
 	if len(o.Offers) == 0 {
 		p.Line("No shape serves the model.")
 	}
-	header := []string{"PROVIDER", "INSTANCE", "DEVICES", "SPREAD", "REQUESTS", "TTFT", "TPOT", "TOKENS/S", "USD/HOUR", "USD/M TOKENS", "RANGE", "BASIS", "PRICE OF"}
+	header := []string{"INSTANCE", "DEVICES", "SPREAD", "TTFT", "TPOT", "TOKENS/S", "USD/HOUR", "USD/M TOKENS"}
 	if wide {
-		header = append(header, "REGION", "SOURCE")
+		header = append(header, "RANGE", "REQUESTS", "BASIS", "PRICE OF", "REGION", "SOURCE")
 	}
 	p.Table(header, term.Rows(o.Offers, func(s *estimate.Offer) []any {
 		a, each := s.Answer, s.USDPerMillionTokensRange
 		digits := words.Digits(each.Low, each.High)
 		row := []any{
-			s.Provider, s.Instance, rentedText(&s.Rented), degreesText(a.Degrees) + copies(a.Replicas), a.Concurrency.Running,
+			instanceText(&s.Rented), rentedText(&s.Rented), spreadText(a.Degrees, a.Replicas),
 			figureOf(*a.TTFTMillis, a.Ranges.TTFTMillis) + " ms", figureOf(*a.TPOTMillis, a.Ranges.TPOTMillis) + " ms",
 			figureOf(*a.OutputTokensPerSecond, a.Ranges.OutputTokensPerSecond), fmt.Sprintf("%.2f", s.USDPerHour),
-			figureOf(s.USDPerMillionTokens, each), words.Figure(each.Low, digits) + "-" + words.Figure(each.High, digits), a.Basis, s.Date,
+			figureOf(s.USDPerMillionTokens, each),
 		}
 		if wide {
-			row = append(row, s.Region, s.Source)
+			row = append(row, words.Figure(each.Low, digits)+"-"+words.Figure(each.High, digits), a.Concurrency.Running, a.Basis, s.Date, s.Region, s.Source)
 		}
 		return row
 	}))
@@ -134,9 +136,11 @@ func printOffers(p *term.Page, o *estimate.Offers, wide bool) {
 	}
 	p.Paragraph()
 	p.Line("Left out:")
-	p.Table([]string{"PROVIDER", "INSTANCE", "DEVICES", "REASON"}, term.Rows(o.LeftOut, func(l *estimate.LeftOut) []any {
-		return []any{l.Provider, l.Instance, rentedText(&l.Rented), l.Reason}
+	p.Table([]string{"INSTANCE", "DEVICES", "REASON"}, term.Rows(o.LeftOut, func(l *estimate.LeftOut) []any {
+		return []any{instanceText(&l.Rented), rentedText(&l.Rented), l.Reason}
 	}))
 }
+
+func instanceText(r *estimate.Rented) string { return r.Provider + " " + r.Instance }
 
 func rentedText(r *estimate.Rented) string { return fmt.Sprintf("%d × %s", r.Count, r.Product) }

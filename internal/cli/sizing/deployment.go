@@ -3,6 +3,7 @@ package sizing
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -105,16 +106,38 @@ func parseConcurrency(text string) (int64, error) {
 	return n, nil
 }
 
-// degreesText is degrees as people write them: tp 4, pp 2.
-func degreesText(d estimate.Degrees) string {
-	text := fmt.Sprintf("tp %d", d.Tensor)
+// furtherDegrees are the degrees beside the tensor-parallel one that are more than 1, with their short names.
+func furtherDegrees(d estimate.Degrees) (names []string, degrees []int) {
 	for _, more := range []struct {
 		name   string
 		degree int
 	}{{"pp", d.Pipeline}, {"dp", d.AttentionData}, {"ep", d.Expert}} {
 		if more.degree > 1 {
-			text += fmt.Sprintf(", %s %d", more.name, more.degree)
+			names, degrees = append(names, more.name), append(degrees, more.degree)
 		}
+	}
+	return names, degrees
+}
+
+// degreesText is degrees as the flags have them: tp 4, pp 2.
+func degreesText(d estimate.Degrees) string {
+	text := fmt.Sprintf("tp %d", d.Tensor)
+	names, degrees := furtherDegrees(d)
+	for i := range names {
+		text += fmt.Sprintf(", %s %d", names[i], degrees[i])
+	}
+	return text
+}
+
+// spreadText is degrees and copies as plans have them: TP4 PP2 x2.
+func spreadText(d estimate.Degrees, copies int) string {
+	text := fmt.Sprintf("TP%d", d.Tensor)
+	names, degrees := furtherDegrees(d)
+	for i := range names {
+		text += fmt.Sprintf(" %s%d", strings.ToUpper(names[i]), degrees[i])
+	}
+	if copies > 1 {
+		text += fmt.Sprintf(" x%d", copies)
 	}
 	return text
 }

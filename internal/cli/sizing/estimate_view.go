@@ -3,6 +3,7 @@ package sizing
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
@@ -16,8 +17,8 @@ func printServed(p *term.Page, a *estimate.Answer, output term.Format) {
 		{"Model", fmt.Sprintf("%s, weights %s, KV cache %s", a.Model, a.Weights, a.KV)},
 		{"Devices", fmt.Sprintf("%d × %s, %s%s, %s", a.Devices, a.Device, degreesText(a.Degrees), copies(a.Replicas), a.Engine)},
 		{"Link", linkText(a.Link)},
-		{"Fits", fitsText(a.Fits, a.Reason)},
 	}
+	rows = append(rows, fitsRows(a.Fits, a.Reason)...)
 	if a.Fits {
 		rows = append(rows, [][2]string{
 			{"Concurrency", concurrencyText(&a.Concurrency)},
@@ -43,11 +44,16 @@ func copies(n int) string {
 	return " × " + words.Counted(n, "copy")
 }
 
-func fitsText(fits bool, reason string) string {
+// fitsRows say whether a model fits, and where it does not why, and in a row of its own what would help, which ends the reason.
+func fitsRows(fits bool, reason string) [][2]string {
 	if fits {
-		return "yes"
+		return [][2]string{{"Fits", "yes"}}
 	}
-	return "no: " + reason
+	colon := strings.LastIndex(reason, ": ")
+	if colon < 0 {
+		return [][2]string{{"Fits", "no: " + reason}}
+	}
+	return [][2]string{{"Fits", "no: " + reason[:colon]}, {"Remedy", reason[colon+2:]}}
 }
 
 func linkText(l estimate.Link) string {

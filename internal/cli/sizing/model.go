@@ -30,8 +30,8 @@ func NewModel(streams term.Streams) *cobra.Command {
 		Long: `Show what a model is, counted tensor by tensor from its architecture: a model of the catalogue by its name or hub id, or
 one from the config.json beside its weights ('-' reads it from standard input). Without an argument, list the catalogue.
 
-weightBytes is the whole model in 16 bits, kvBytesPerToken the cache of one token in 16 bits with every attention layer at
-full length.`,
+weightBytes is the whole model in 16 bits, kvBytesPerToken the cache of one token in 16 bits with every attention layer
+at full length.`,
 		Example: `  kubectl rankwright model Llama-3.1-70B
   kubectl rankwright model deepseek-ai/DeepSeek-V3 -o json
   kubectl rankwright model ./config.json -o wide`,

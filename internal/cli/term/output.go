@@ -103,7 +103,7 @@ func Write(w io.Writer, f Format, object any, show func(*Page)) error {
 		}
 		out.Write(text)
 	default:
-		var page Page
+		page := Page{Wide: f.Wide()}
 		show(&page)
 		out.WriteString(page.String())
 	}
