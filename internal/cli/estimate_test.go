@@ -9,6 +9,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/clitest"
+	"github.com/rankwright/rankwright/internal/cli/sizing"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/estimate"
 )
@@ -155,5 +156,29 @@ func TestDevicesWithoutBF16(t *testing.T) {
 	const said = "Tesla T4 has no BF16: weights are in FP16"
 	if got.Weights != v1alpha1.FP16 || got.KV != v1alpha1.FP16 || !slices.Contains(got.Warnings, said) {
 		t.Errorf("weights in %s, cache in %s, warnings %q", got.Weights, got.KV, got.Warnings)
+	}
+}
+
+// TestModelsByNumber: wherever a model is taken, a number of parameters is one, and what was assumed is said.
+func TestModelsByNumber(t *testing.T) {
+	for _, name := range []string{"70B", "70000000000"} {
+		for _, command := range []string{
+			"estimate --device H100 --tp 4 -o json --model", "train --device H100 --tp 8 -o json --model", "cost --provider OCI -o json --model",
+			"simulate --shape h100x8=1 -o json --model", "model -o json",
+		} {
+			r := run(t, "", append(strings.Fields(command), name)...)
+			if r.Code != term.ExitOK || !strings.Contains(r.Out, "70") {
+				t.Errorf("%s %s: exit code %d, errors %q", command, name, r.Code, r.Err)
+			}
+		}
+		if got := clitest.Object[sizing.ModelFacts](t, ok(t, "", "model", name, "-o", "json")); got.Parameters < 70e9 || got.Parameters > 70.1e9 || len(got.Assumptions) == 0 {
+			t.Errorf("%s has %d parameters, assumed %q", name, got.Parameters, got.Assumptions)
+		}
+		if r := run(t, "", "estimate", "--model", name, "--device", "H100", "--tp", "4"); !strings.Contains(r.Err, "warning: only the number of parameters is known") {
+			t.Errorf("%s: errors %q", name, r.Err)
+		}
+	}
+	if r := run(t, "", "model", "7"); r.Code != term.ExitFailure || !strings.Contains(r.Err, "model 7: parameters is 7: give a number from") {
+		t.Errorf("exit code %d, errors %q", r.Code, r.Err)
 	}
 }

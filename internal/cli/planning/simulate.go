@@ -8,8 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rankwright/rankwright/internal/cli/term"
-	"github.com/rankwright/rankwright/pkg/engine"
-	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
 )
 
@@ -32,7 +30,7 @@ the widest group: free, but of no use to it.`
 type simulateFlags struct {
 	cluster    clusterFlags
 	placements []string
-	model      modelFlags
+	model      askFlags
 	untilFull  bool
 	folder     string
 	output     term.Format
@@ -46,15 +44,6 @@ type clusterFlags struct {
 	seed              uint64
 	failed            int
 	added, removed    []string
-}
-
-// modelFlags are a placement in flags.
-type modelFlags struct {
-	name                 string
-	replicas             int32
-	length               int32
-	sequences, total     int32
-	quantization, engine string
 }
 
 // NewSimulate returns the command `kubectl rankwright simulate`, which reads the time from now.
@@ -81,7 +70,7 @@ func NewSimulate(streams term.Streams, now func() time.Time) *cobra.Command {
 		},
 	}
 	flags.cluster.add(command)
-	flags.model.add(command)
+	flags.model.add(command, ", instead of --placement")
 	f := command.Flags()
 	f.StringArrayVar(&flags.placements, "placement", nil, "file or folder with ModelPlacements, - for standard input; may be repeated")
 	_ = command.MarkFlagFilename("placement", manifestEndings...)
@@ -106,18 +95,6 @@ func (c *clusterFlags) add(command *cobra.Command) {
 	for _, flag := range []string{"shape", "add", "remove"} {
 		term.Complete(command, flag, synthetic.Names())
 	}
-}
-
-func (m *modelFlags) add(command *cobra.Command) {
-	f := command.Flags()
-	f.StringVar(&m.name, "model", "", "model of the catalogue to place, instead of --placement")
-	f.Int32Var(&m.replicas, "replicas", 1, "copies of --model in one placement; with --total-sequences the planner chooses how many where it is left out")
-	f.Int32Var(&m.length, "max-model-len", 8192, "longest sequence of --model in tokens")
-	f.Int32Var(&m.sequences, "max-sequences", 16, "sequences of --model at a time in each copy")
-	f.Int32Var(&m.total, "total-sequences", 0, "sequences of --model at a time in all copies together, instead of --max-sequences")
-	f.StringVar(&m.quantization, "quantization", "Auto", "number format of the weights of --model")
-	f.StringVar(&m.engine, "engine", string(engine.Default), "engine of --model")
-	term.Complete(command, "model", model.Names())
 }
 
 func runSimulate(ctx context.Context, streams term.Streams, now func() time.Time, flags *simulateFlags, changed func(string) bool) error {

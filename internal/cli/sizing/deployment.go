@@ -25,7 +25,7 @@ type deploymentFlags struct {
 
 func (f *deploymentFlags) addModel(command *cobra.Command, usual v1alpha1.Engine) {
 	flags := command.Flags()
-	flags.StringVar(&f.model, "model", "", "model by catalogue name, hub id, or path of its config.json")
+	flags.StringVar(&f.model, "model", "", "model by catalogue name, hub id, number of parameters (70B), or path of its config.json")
 	flags.StringVar(&f.engine, "engine", string(usual), "engine that runs the model")
 	flags.StringVar(&f.weights, "weights", "", "precision that the weights are stored in (default: the checkpoint's)")
 	term.Complete(command, "engine", engine.Names())
