@@ -16,6 +16,7 @@ import (
 
 // documented are the commands of docs/estimate.md with the golden file of each output.
 var documented = []struct{ golden, command string }{
+	{"recommend.txt", "recommend --model Llama-3.3-70B --device H100 --devices 8 --max-ttft 500ms --max-tpot 20ms --isl 1000 --osl 500"},
 	{"estimate.txt", "estimate --model Llama-3.3-70B-FP8 --device H100 --tp 2 --isl 1000 --osl 1000"},
 	{"estimate-explain.txt", "estimate --model Llama-3.1-8B --device L4 --pp 2 --isl 500 --osl 500 --concurrency 8 --max-sequences 64 -o explain"},
 	{"estimate.json", "estimate --model deepseek-ai/DeepSeek-R1 --device H200 --engine SGLang --tp 8 --concurrency 64 -o json"},

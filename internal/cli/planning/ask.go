@@ -12,6 +12,7 @@ import (
 	"github.com/rankwright/rankwright/internal/cli/sizing"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/engine"
+	"github.com/rankwright/rankwright/pkg/estimate"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -43,6 +44,7 @@ func (a *askFlags) add(command *cobra.Command, instead string) {
 	f.StringVar(&a.quantization, "quantization", string(v1alpha1.QuantizationAuto), "number format of the weights of --model")
 	f.StringVar(&a.engine, "engine", string(engine.Default), "engine of --model")
 	term.Complete(command, "engine", engine.Names())
+	term.Complete(command, "quantization", append([]v1alpha1.Precision{v1alpha1.Precision(v1alpha1.QuantizationAuto)}, estimate.Precisions...))
 	_ = command.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(model.Names(), cobra.ShellCompDirectiveDefault))
 }
 
@@ -92,16 +94,47 @@ func (a *askFlags) placement(m *model.Model, changed func(string) bool) (*v1alph
 	if err != nil {
 		return nil, err
 	}
+	runs, err := estimate.FindEngine(a.engine)
+	if err != nil {
+		return nil, term.Usagef("%w", err)
+	}
 	p := &v1alpha1.ModelPlacement{}
 	p.Name = objectName(a.model)
 	p.Spec = v1alpha1.ModelPlacementSpec{
-		Model: sourceOf(a.model, m), Replicas: &a.replicas, Quantization: v1alpha1.Quantization(a.quantization), Engine: v1alpha1.Engine(a.engine),
-		Workload: v1alpha1.Workload{Inference: load},
+		Model: sourceOf(a.model, m), Replicas: &a.replicas, Engine: runs.Name, Workload: v1alpha1.Workload{Inference: load},
+	}
+	if p.Spec.Quantization, err = a.format(); err != nil {
+		return nil, err
 	}
 	if load.TotalSequences > 0 && !changed("replicas") {
 		p.Spec.Replicas = nil
 	}
 	return p, nil
+}
+
+// format is the number format of the weights, in any case.
+func (a *askFlags) format() (v1alpha1.Quantization, error) {
+	if strings.EqualFold(a.quantization, string(v1alpha1.QuantizationAuto)) {
+		return v1alpha1.QuantizationAuto, nil
+	}
+	found, err := estimate.FindPrecision(a.quantization)
+	if err != nil {
+		return "", term.Usagef("--quantization: %w, or %s", err, v1alpha1.QuantizationAuto)
+	}
+	return v1alpha1.Quantization(found), nil
+}
+
+// objectiveOf is an objective in any case.
+func (a *askFlags) objectiveOf() (v1alpha1.Objective, error) {
+	for _, o := range objectives {
+		if strings.EqualFold(a.objective, string(o)) {
+			return o, nil
+		}
+	}
+	if a.objective == "" { // of a command without the flag
+		return v1alpha1.ObjectiveThroughput, nil
+	}
+	return "", term.Usagef("--objective %s: use one of %s", a.objective, term.Joined(objectives, ", "))
 }
 
 // sourceOf is how a placement names a model: by its number of parameters, by its name, or for what only a file describes by its
@@ -126,12 +159,15 @@ func (a *askFlags) load(m *model.Model, changed func(string) bool) (*v1alpha1.In
 			return nil, term.Usagef("--%s %d: give at least %d", number.flag, number.value, number.least)
 		}
 	}
-	load := &v1alpha1.InferenceWorkload{MaxModelLen: a.length, MaxSequences: a.sequences, Objective: v1alpha1.Objective(a.objective)}
+	load := &v1alpha1.InferenceWorkload{MaxModelLen: a.length, MaxSequences: a.sequences}
 	if !changed("max-model-len") {
 		load.MaxModelLen = a.usualLength(m)
 	}
 	load.InputTokens, load.OutputTokens = given(a.input), given(a.output)
 	var err error
+	if load.Objective, err = a.objectiveOf(); err != nil {
+		return nil, err
+	}
 	if load.MaxTTFTMillis, err = milliseconds("max-ttft", a.ttft); err != nil {
 		return nil, err
 	}

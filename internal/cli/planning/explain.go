@@ -101,8 +101,17 @@ func explainChoice(p *term.Page, e *explain.Explanation) {
 	for _, sentence := range e.Choice {
 		p.Line(sentence)
 	}
-	training, priced := e.Goal.Objective == "", e.Goal.Objective != v1alpha1.ObjectiveCost
-	header, several := []string{"SHAPE", "DEVICES"}, severalProducts(e.Considered)
+	printConsidered(p, &e.Goal, e.Considered)
+	if more := e.Shapes - len(e.Considered); more > 0 && len(e.Considered) > 0 {
+		p.Linef("and %d more.", more)
+	}
+}
+
+// printConsidered writes shapes that fit, with what each would deliver.
+func printConsidered(p *term.Page, goal *explain.Goal, shapes []explain.Considered) {
+	training := goal.Objective == ""
+	priced := goal.Objective != v1alpha1.ObjectiveCost && slices.ContainsFunc(shapes, func(c explain.Considered) bool { return c.MicroUSD > 0 })
+	header, several := []string{"SHAPE", "DEVICES"}, severalProducts(shapes)
 	if several {
 		header = []string{"SHAPE", "PRODUCT", "DEVICES"}
 	}
@@ -110,11 +119,11 @@ func explainChoice(p *term.Page, e *explain.Explanation) {
 	case training:
 		header = append(header, "STEP")
 	case priced:
-		header = append(header, strings.ToUpper(e.Goal.Measure), "TTFT", "TPOT", "TOKENS/S", "USD A MILLION")
+		header = append(header, strings.ToUpper(goal.Measure), "TTFT", "TPOT", "TOKENS/S", "USD A MILLION")
 	default:
-		header = append(header, strings.ToUpper(e.Goal.Measure), "TTFT", "TPOT", "TOKENS/S")
+		header = append(header, strings.ToUpper(goal.Measure), "TTFT", "TPOT", "TOKENS/S")
 	}
-	p.Table(append(header, "VERDICT"), term.Rows(e.Considered, func(c *explain.Considered) []any {
+	p.Table(append(header, "VERDICT"), term.Rows(shapes, func(c *explain.Considered) []any {
 		row := []any{c.Strategy, c.Devices}
 		if several {
 			row = []any{c.Strategy, c.Product, c.Devices}
@@ -134,9 +143,6 @@ func explainChoice(p *term.Page, e *explain.Explanation) {
 		}
 		return append(row, c.Verdict)
 	}))
-	if more := e.Shapes - len(e.Considered); more > 0 && len(e.Considered) > 0 {
-		p.Linef("and %d more.", more)
-	}
 }
 
 // severalProducts says whether shapes are on different products.

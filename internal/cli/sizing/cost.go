@@ -9,6 +9,7 @@ import (
 
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/estimate"
 	"github.com/rankwright/rankwright/pkg/price"
@@ -51,7 +52,8 @@ form.`,
 		},
 	}
 	options.addModel(command, engine.Default)
-	options.addDevice(command, "only shapes with this device")
+	command.Flags().StringVar(&options.device.name, "device", "", "only shapes with this device")
+	term.Complete(command, "device", accelerator.Names())
 	options.addCache(command)
 	options.addLoad(command)
 	flags := command.Flags()

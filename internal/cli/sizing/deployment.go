@@ -9,7 +9,6 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
-	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/estimate"
 	"github.com/rankwright/rankwright/pkg/model"
@@ -17,10 +16,11 @@ import (
 
 // deploymentFlags say which model runs on what, as words.
 type deploymentFlags struct {
-	model, device, engine, weights, kv string
-	degrees                            estimate.Degrees
-	perNode                            int
-	network                            float64
+	model, engine, weights, kv string
+	device                     DeviceFlags
+	degrees                    estimate.Degrees
+	perNode                    int
+	network                    float64
 }
 
 func (f *deploymentFlags) addModel(command *cobra.Command, usual v1alpha1.Engine) {
@@ -33,14 +33,9 @@ func (f *deploymentFlags) addModel(command *cobra.Command, usual v1alpha1.Engine
 	_ = command.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(model.Names(), cobra.ShellCompDirectiveDefault))
 }
 
-func (f *deploymentFlags) addDevice(command *cobra.Command, about string) {
-	command.Flags().StringVar(&f.device, "device", "", about)
-	term.Complete(command, "device", accelerator.Names())
-}
-
 // addDegrees adds the flags of a deployment on one kind of device.
 func (f *deploymentFlags) addDegrees(command *cobra.Command) {
-	f.addDevice(command, "device as its driver reports it (`PRODUCT`), or in short: H100, MI300X")
+	f.device.Add(command, "device as its driver reports it (`PRODUCT`), or in short: H100, MI300X")
 	flags := command.Flags()
 	flags.IntVar(&f.degrees.Tensor, "tp", 1, "tensor-parallel degree: devices that share each layer")
 	flags.IntVar(&f.degrees.Pipeline, "pp", 1, "pipeline-parallel degree: stages of layers")
@@ -61,8 +56,8 @@ func (f *deploymentFlags) find(streams term.Streams, needsDevice bool) (estimate
 	if f.model == "" {
 		return d, term.Usagef("no model: name one with --model")
 	}
-	if f.device == "" && needsDevice {
-		return d, term.Usagef("no device: name one with --device")
+	if !f.device.Given() && needsDevice {
+		return d, term.Usagef("no device: name one with --device, or describe one with --memory, --bandwidth and --tflops")
 	}
 	var err error
 	if d.Engine, err = estimate.FindEngine(f.engine); err != nil {
@@ -85,8 +80,8 @@ func (f *deploymentFlags) find(streams term.Streams, needsDevice bool) (estimate
 			return d, term.Usagef("%w", err)
 		}
 	}
-	if f.device != "" {
-		d.Product, err = accelerator.Find(f.device)
+	if f.device.Given() {
+		d.Product, err = f.device.Find()
 	}
 	return d, err
 }
