@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -181,5 +182,37 @@ func TestModelsByNumber(t *testing.T) {
 	}
 	if r := run(t, "", "model", "7"); r.Code != term.ExitFailure || !strings.Contains(r.Err, "model 7: parameters is 7: give a number from") {
 		t.Errorf("exit code %d, errors %q", r.Code, r.Err)
+	}
+}
+
+// TestCostOfProviders: a provider in any case, the order that is asked for, and a price that nobody knows is said.
+func TestCostOfProviders(t *testing.T) {
+	base := []string{"cost", "--model", "Llama-3.1-8B", "-o", "json"}
+	upper := ok(t, "", append(base, "--provider", "OCI")...)
+	if lower := ok(t, "", append(base, "--provider", "oci")...); lower != upper {
+		t.Errorf("oci is another provider than OCI")
+	}
+	for order, price := range map[string]func(*estimate.Offer) float64{
+		"token": func(o *estimate.Offer) float64 { return o.USDPerMillionTokens }, "hour": func(o *estimate.Offer) float64 { return o.USDPerHour },
+	} {
+		offers := clitest.Object[estimate.Offers](t, ok(t, "", append(base, "--sort", order)...)).Offers
+		if !slices.IsSortedFunc(offers, func(a, b estimate.Offer) int { return cmp.Compare(price(&a), price(&b)) }) || len(offers) < 20 {
+			t.Errorf("%d offers are not sorted by %s", len(offers), order)
+		}
+	}
+	for want, args := range map[string][]string{
+		`no price is known of provider "azur": there are prices of AWS, Azure, `:             {"--provider", "azur"},
+		"no price is known of NVIDIA GeForce RTX 4090: give a table of your own":             {"--device", "RTX 4090"},
+		"no price is known of NVIDIA GB300 at aws: there are prices of it at OCI": {"--device", "GB300", "--provider", "aws"},
+	} {
+		if r := run(t, "", append([]string{"cost", "--model", "Llama-3.1-8B"}, args...)...); r.Code != term.ExitFailure || !strings.Contains(r.Err, want) || r.Out != "" {
+			t.Errorf("%v: exit code %d, errors %q, output %q; want %q", args, r.Code, r.Err, r.Out, want)
+		}
+	}
+	if r := run(t, "", "cost", "--model", "Llama-3.1-8B", "--sort", "name"); r.Code != term.ExitUsage || !strings.Contains(r.Err, "use one of token, hour") {
+		t.Errorf("exit code %d, errors %q", r.Code, r.Err)
+	}
+	if wide := ok(t, "", "cost", "--model", "Llama-3.1-8B", "--provider", "gcp", "-o", "wide"); !strings.Contains(wide, "96     1360 GiB   100 Gbit/s") {
+		t.Errorf("no processors, memory and network of a2-ultragpu-8g in\n%s", wide)
 	}
 }

@@ -38,6 +38,14 @@ func TestBuiltInTable(t *testing.T) {
 			t.Errorf("no shape of %s", provider)
 		}
 	}
+	for _, instance := range []string{
+		"g5.xlarge", "g6.48xlarge", "trn1.32xlarge", "inf2.48xlarge", "g2-standard-96", "a2-ultragpu-8g", "ct5lp-hightpu-8t", "ct5p-hightpu-4t",
+		"ct6e-standard-8t", "Standard_ND96isr_MI300X_v5",
+	} {
+		if !slices.ContainsFunc(shapes, func(s Shape) bool { return s.Instance == instance }) {
+			t.Errorf("no %s", instance)
+		}
+	}
 	for _, product := range []string{"NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA B200", "NVIDIA L40S", "AMD Instinct MI300X"} {
 		if !products[product] {
 			t.Errorf("no shape with %s", product)
@@ -101,6 +109,9 @@ func TestParseRefuses(t *testing.T) {
 		{"product", change("NVIDIA H200", "H2000"), `product: device "H2000"`},
 		{"devices", change("8", "0"), "devices: 0"},
 		{"price", change("24", "-1"), "usdPerHour"},
+		{"processors", change("devices", "vcpus: -1, devices"), "shapes[0].vcpus: -1: set it to a number from 0"},
+		{"memory", change("devices", "memoryGiB: 1e9, devices"), "memoryGiB: 1e+09"},
+		{"network", change("devices", "networkGbps: -0.5, devices"), "networkGbps: -0.5"},
 		{"no number", change("24", ".nan"), "prices:"},
 		{"date", change("2026-01-02", "yesterday"), `date: "yesterday"`},
 		{"twice", "shapes: [" + good + "," + good + "]", "twice"},
