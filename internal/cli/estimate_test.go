@@ -201,8 +201,8 @@ func TestCostOfProviders(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{
-		`no price is known of provider "azur": there are prices of AWS, Azure, `:             {"--provider", "azur"},
-		"no price is known of NVIDIA GeForce RTX 4090: give a table of your own":             {"--device", "RTX 4090"},
+		`no price is known of provider "azur": there are prices of AWS, Azure, `:  {"--provider", "azur"},
+		"no price is known of NVIDIA GeForce RTX 4090: give a table of your own":  {"--device", "RTX 4090"},
 		"no price is known of NVIDIA GB300 at aws: there are prices of it at OCI": {"--device", "GB300", "--provider", "aws"},
 	} {
 		if r := run(t, "", append([]string{"cost", "--model", "Llama-3.1-8B"}, args...)...); r.Code != term.ExitFailure || !strings.Contains(r.Err, want) || r.Out != "" {

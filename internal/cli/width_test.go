@@ -68,6 +68,8 @@ func TestCommandsAreNarrow(t *testing.T) {
 		"mesh --tp 8 --pp 4 --dp 8",
 		"simulate --shape h100x8=2 --model Llama-3.1-70B --until-full",
 		"plan -f -",
+		"models",
+		"models --fit --device L40S --devices 2",
 		"recommend --model DeepSeek-V3 --device H200 --nodes 2",
 		"recommend --model Llama-3.3-70B --device H100 -o explain",
 		"recommend --model Llama-3.1-405B --device L4",

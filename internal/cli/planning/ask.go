@@ -11,6 +11,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/sizing"
 	"github.com/rankwright/rankwright/internal/cli/term"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/estimate"
 	"github.com/rankwright/rankwright/pkg/model"
@@ -33,19 +34,25 @@ type askFlags struct {
 // usualLength is the longest sequence in tokens where none is given.
 const usualLength = 8192
 
-// add adds the flags that all commands have.
+// add adds the flags of one model.
 func (a *askFlags) add(command *cobra.Command, instead string) {
+	command.Flags().StringVar(&a.model, "model", "", "model to place by catalogue name, hub id, number of parameters (70B) or config.json"+instead)
+	_ = command.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(model.Names(), cobra.ShellCompDirectiveDefault))
+	command.Flags().Int32Var(&a.replicas, "replicas", 1, "copies of --model; with --total-sequences the planner chooses how many where it is left out")
+	command.Flags().Int32Var(&a.total, "total-sequences", 0, "sequences of --model at a time in all copies together, instead of --max-sequences")
+	a.addSize(command, 16)
+}
+
+// addSize adds the flags of what a copy must hold, and of how it is run.
+func (a *askFlags) addSize(command *cobra.Command, sequences int32) {
+	a.replicas = max(1, a.replicas)
 	f := command.Flags()
-	f.StringVar(&a.model, "model", "", "model to place by catalogue name, hub id, number of parameters (70B) or config.json"+instead)
-	f.Int32Var(&a.replicas, "replicas", 1, "copies of --model; with --total-sequences the planner chooses how many where it is left out")
-	f.Int32Var(&a.length, "max-model-len", usualLength, "longest sequence of --model in tokens")
-	f.Int32Var(&a.sequences, "max-sequences", 16, "sequences of --model at a time in each copy")
-	f.Int32Var(&a.total, "total-sequences", 0, "sequences of --model at a time in all copies together, instead of --max-sequences")
-	f.StringVar(&a.quantization, "quantization", string(v1alpha1.QuantizationAuto), "number format of the weights of --model")
-	f.StringVar(&a.engine, "engine", string(engine.Default), "engine of --model")
+	f.Int32Var(&a.length, "max-model-len", usualLength, "longest sequence in tokens")
+	f.Int32Var(&a.sequences, "max-sequences", sequences, "sequences at a time in each copy")
+	f.StringVar(&a.quantization, "quantization", string(v1alpha1.QuantizationAuto), "number format of the weights")
+	f.StringVar(&a.engine, "engine", string(engine.Default), "engine that runs the model")
 	term.Complete(command, "engine", engine.Names())
 	term.Complete(command, "quantization", append([]v1alpha1.Precision{v1alpha1.Precision(v1alpha1.QuantizationAuto)}, estimate.Precisions...))
-	_ = command.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(model.Names(), cobra.ShellCompDirectiveDefault))
 }
 
 // addLoad adds the flags of the requests and of what is wanted of a plan.
@@ -68,12 +75,28 @@ var askNames = []string{
 
 // alone refuses the flags of a model that is not named.
 func (a *askFlags) alone(changed func(string) bool) error {
-	for _, flag := range askNames {
-		if changed(flag) {
-			return term.Usagef("--%s is of --model: give the model, or write it into the placement's file", flag)
-		}
+	if flag := firstAsked(changed); flag != "" {
+		return term.Usagef("--%s is of --model: give the model, or write it into the placement's file", flag)
 	}
 	return nil
+}
+
+// without refuses flags that mean nothing without another one.
+func (a *askFlags) without(other string, changed func(string) bool) error {
+	if flag := firstAsked(changed); flag != "" {
+		return term.Usagef("--%s without --%s: add that", flag, other)
+	}
+	return nil
+}
+
+// firstAsked is the first flag about a model that is given; nothing where none is.
+func firstAsked(changed func(string) bool) string {
+	for _, flag := range askNames {
+		if changed(flag) {
+			return flag
+		}
+	}
+	return ""
 }
 
 // manifests are the placement that the flags ask for, with its model.
@@ -229,9 +252,9 @@ func objectName(name string) string {
 
 // askedIn says what was asked for in words: 16 sequences at once in a copy, of at most 8192 tokens.
 func askedIn(load *v1alpha1.InferenceWorkload) string {
-	at := fmt.Sprintf("%d sequences at once in a copy", load.MaxSequences)
+	at := words.Counted(load.MaxSequences, "sequence") + " at once in a copy"
 	if load.TotalSequences > 0 {
-		at = fmt.Sprintf("%d sequences at once in all copies", load.TotalSequences)
+		at = words.Counted(load.TotalSequences, "sequence") + " at once in all copies"
 	}
 	return fmt.Sprintf("%s, of at most %d tokens", at, load.MaxModelLen)
 }
