@@ -214,13 +214,18 @@ func given(tokens int32) *int32 {
 	return &tokens
 }
 
-// usualLength is the usual longest sequence, longer where the requests are, and no longer than the model reads.
+// usualLength is the usual longest sequence, longer where the requests are, and no longer than the model reads. Of prompt and
+// answer what is not given is half of it.
 func (a *askFlags) usualLength(m *model.Model) int32 {
-	length := max(int32(usualLength), min(a.input+a.output, 1<<30))
-	if most := m.Architecture.MaxContext; most > 0 && a.input+a.output <= most {
+	needed := int64(a.input) + int64(a.output)
+	length := max(usualLength, needed)
+	if a.input == 0 || a.output == 0 {
+		length = max(usualLength, 2*needed)
+	}
+	if most := int64(m.Architecture.MaxContext); most > 0 && needed <= most {
 		length = min(length, most)
 	}
-	return length
+	return int32(min(length, 1<<30))
 }
 
 // milliseconds is a limit as the API has it; nil where there is none.
