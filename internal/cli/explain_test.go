@@ -264,6 +264,8 @@ var units = map[string]float64{
 	"µs": 1e-6, "ms": 1e-3, "s": 1, "tokens/s": 1, "USD": 1,
 }
 
+var operators = []string{"(", ")", "×", "/", "+", "-"}
+
 var lexical = regexp.MustCompile(`\d[\d.]*(?:e[+-]?\d+)?|[()×/+-]|[^\s()×+]+`)
 
 // numeral reads a number and its unit: exact where it is a whole number of things.
@@ -322,7 +324,7 @@ func evaluate(text string) (interval, bool) {
 				}
 			}
 			e.list = append(e.list, lexeme{value: numeral(token, unit)})
-		case token == "beside" || strings.Contains("()×/+-", token):
+		case token == "beside" || slices.Contains(operators, token):
 			e.list = append(e.list, lexeme{operator: token})
 		}
 	}

@@ -358,7 +358,13 @@ func TestSavedInventory(t *testing.T) {
 	for _, format := range []string{"yaml", "json"} {
 		saved := hostRun(t, append(recorded, "-o", format)...).Out
 		for _, question := range [][]string{
-			{}, {"-o", "wide"}, {"-o", "json"}, {"--summary"}, {"--selector", "numaNode=1", "-o", "tsv"}, {"--requirement", "gpu>=9"}, {"--alert", "devices<9"},
+			{},
+			{"-o", "wide"},
+			{"-o", "json"},
+			{"--summary"},
+			{"--selector", "numaNode=1", "-o", "tsv"},
+			{"--requirement", "gpu>=9"},
+			{"--alert", "devices<9"},
 			{"-o", "custom-columns=ID:.id,USED:.readings.memoryUsedMiB"},
 		} {
 			want := hostRun(t, append(recorded, question...)...)
