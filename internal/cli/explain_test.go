@@ -33,8 +33,20 @@ func TestExplainAddsUp(t *testing.T) {
 		"recommend --model Qwen3-Next-80B-A3B-Instruct --device MI300X --devices 4 -o explain",
 		"recommend --model Qwen3-235B-A22B --weights NVFP4 --device B200 --devices 4 -o explain",
 		"recommend --model 70B --device L4 --devices 8 --concurrency 8 -o explain",
+		"recommend --model Llama-3.1-8B --device L4 --max-sequences 1 -o explain",
+		"estimate --model Llama-3.3-70B --device H100 --tp 4 --isl 1000 --osl 500 --concurrency 64 --max-tpot 21ms -o explain",
+		"estimate --model Llama-3.1-8B --device H100 --isl 500 --osl 500 --concurrency 64 --requests 100 --replicas 2 -o explain",
+		"estimate --model Qwen3-235B-A22B --device H200 --tp 8 --isl 9000 --osl 100 --concurrency 300 -o explain",
 	} {
 		checkExplanation(t, command, ok(t, "", strings.Fields(command)...), checked)
+	}
+	folder := filepath.Join(t.TempDir(), "hosts")
+	ok(t, "", "simulate", "--shape", "h100x8=2", "--write", folder)
+	for _, degrees := range []string{"tensor: 4, pipeline: 2, data: 2", "tensor: 8", "data: 2, context: 4"} {
+		const trained = `{apiVersion: rankwright.dev/v1alpha1, kind: ModelPlacement, metadata: {name: t}, spec: {model: {name: Llama-3.1-8B}, engine: Torch, parallelism: {%s},
+			workload: {training: {method: Full, optimizer: AdamW, sequenceLength: 4096, globalBatch: 64, microBatch: 1, activationCheckpointing: true, sharding: FSDP}}}}`
+		text := ok(t, fmt.Sprintf(trained, degrees), "plan", "-f", folder, "-f", "-", "-o", "explain")
+		checkExplanation(t, degrees, text, checked)
 	}
 	for _, seen := range []string{"rate", "part", "devices", "step", "memory", "total", "shape", "left", "TPOT", "Prompt alone", "TTFT", "Pace", "Throughput", "Price", "Ahead", "Mixed step", "Mixed steps", "Residual", "All-reduces", "training"} {
 		if checked[seen] == 0 {
@@ -79,6 +91,11 @@ func checkExplanation(t *testing.T, name, text string, checked map[string]int) {
 		if regexp.MustCompile(`^\d\. `).MatchString(line) {
 			section, table, sum = line[:1], "", interval{}
 		}
+		if strings.HasPrefix(line, "The rates ") { // estimate does not number its sections
+			section = "5"
+		} else if strings.HasPrefix(line, "What each part adds ") {
+			section = ""
+		}
 		columns := regexp.MustCompile(`\s{2,}`).Split(line, -1)
 		switch {
 		case strings.HasPrefix(line, "RATE "), strings.HasPrefix(line, "PART "), strings.HasPrefix(line, "SHAPE "):
@@ -122,11 +139,11 @@ func checkExplanation(t *testing.T, name, text string, checked map[string]int) {
 			}
 		case section == "5" && table == "PART" && len(columns) == 3:
 			value := printed(columns[1])
-			kind := map[string]string{"step": "step", "rate": "training", "arithmetic": "training", "gradients": "training", "tokens/s": "training"}[columns[0]]
+			kind := map[string]string{"step": "step", "rate": "training", "link rate": "training", "collectives": "training", "transfer": "training", "arithmetic": "training", "gradients": "training", "tokens/s": "training"}[columns[0]]
 			if kind == "" {
 				kind = "part"
 			}
-			if columns[0] != "rate" && columns[0] != "step" {
+			if columns[0] != "rate" && columns[0] != "link rate" && columns[0] != "step" {
 				sum = sum.plus(value)
 			}
 			total, rest, known := interval{}, columns[2], true
@@ -278,7 +295,7 @@ func numeral(number, unit string) interval {
 	half := 0.0
 	if _, decimals, ok := strings.Cut(number, "."); ok {
 		half = 0.5 * math.Pow(10, -float64(len(decimals)))
-	} else if measured && unit != "B" && v != 3600 {
+	} else if measured && unit != "B" && (unit != "s" || v != 3600) {
 		zeros := len(number) - len(strings.TrimRight(number, "0"))
 		half = 0.5 * math.Pow(10, float64(max(0, min(zeros, len(number)-2)))) // ranges leave two digits
 		if strings.HasSuffix(unit, "iB") && v > 1024 {

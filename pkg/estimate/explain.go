@@ -13,6 +13,11 @@ type Explanation struct {
 	Stages [][]memory.Line
 	// Terms are what parts of the work add to the times; empty where the model does not fit.
 	Terms []Term
+	// Query is what the times of a replica are computed for, with Constants, and Served what comes of it; nil where the model
+	// does not fit, or trains.
+	Query     *cost.Query
+	Constants *cost.Constants
+	Served    *cost.Estimate
 }
 
 // Term is a part of the work, with how much sooner a token and the first token would come without it. Parts overlap, so
@@ -58,6 +63,7 @@ func (a *Answer) Explain() Explanation {
 	if a.query == nil {
 		return e
 	}
+	e.Query, e.Constants, e.Served = a.query, a.constants, a.served
 	with := cost.Serve(a.query, a.constants)
 	for _, t := range terms {
 		c := *a.constants

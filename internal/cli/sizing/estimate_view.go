@@ -7,8 +7,10 @@ import (
 
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/estimate"
 	"github.com/rankwright/rankwright/pkg/memory"
+	"github.com/rankwright/rankwright/pkg/plan/explain"
 )
 
 // printServed writes what a deployment needs and delivers.
@@ -33,7 +35,7 @@ func printServed(p *term.Page, a *estimate.Answer, output term.Format) {
 	if output == term.FormatExplain {
 		e := a.Explain()
 		explainMemory(p, a.Stages, e.Stages)
-		explainTimes(p, e.Terms)
+		explainTimes(p, a, &e)
 	}
 }
 
@@ -131,14 +133,17 @@ func explainMemory(p *term.Page, stages []estimate.Stage, lines [][]memory.Line)
 	}
 }
 
-// explainTimes writes what parts of the work add to the times.
-func explainTimes(p *term.Page, terms []estimate.Term) {
-	if len(terms) == 0 {
+// explainTimes writes the arithmetic of the times, and what parts of the work add to them.
+func explainTimes(p *term.Page, a *estimate.Answer, e *estimate.Explanation) {
+	if e.Query == nil {
 		return
 	}
 	p.Paragraph()
+	served := cost.Break(e.Query, e.Constants)
+	ServingTimes(p, &explain.Times{Basis: a.Basis, Product: a.Device, Constants: *e.Constants, Query: e.Query, Serving: &served, Estimate: e.Served}, a.Replicas)
+	p.Paragraph()
 	p.Line("What each part adds to the times, in ms; parts overlap, so they do not add up:")
-	p.Table([]string{"PART", "TPOT", "TTFT", "WHAT IT IS"}, term.Rows(terms, func(t *estimate.Term) []any {
+	p.Table([]string{"PART", "TPOT", "TTFT", "WHAT IT IS"}, term.Rows(e.Terms, func(t *estimate.Term) []any {
 		return []any{t.Name, term.Three(t.TPOTMillis), term.Three(t.TTFTMillis), t.What}
 	}))
 }

@@ -1,4 +1,4 @@
-package planning
+package sizing
 
 import (
 	"cmp"
@@ -147,6 +147,9 @@ func amountRows(t *explain.Times, stage *cost.StageStep) [][2]string {
 // mixedText is the arithmetic of a step that carries prompts.
 func mixedText(t *explain.Times) string {
 	s := &t.Serving.Mixed
+	if len(s.Stages) == 0 { // nobody else's prompts are read
+		return ""
+	}
 	slowest := slowestOf(s.Stages)
 	devices := s.Devices
 	if s.Rounds > 1 {
@@ -223,13 +226,13 @@ func aheadText(t *explain.Times) string {
 		again = fmt.Sprintf(" × %s with what is read again", term.Three(1+w.Again/w.Input))
 	}
 	read := fmt.Sprintf("%s × %s%s", count(w.Concurrency), term.Duration(b.Prompt), again)
-	return fmt.Sprintf("%s others × (%s)%s = %s prompts; %s / (%s + %s × %s) = %s of the time goes to prompts", count(others), share, extra, term.Three(b.Ahead),
+	return fmt.Sprintf("%s others × (%s)%s = %s prompts; %s / (%s + %s × %s) = %s of the time goes to prompts", count(others), share, extra, count(b.Ahead),
 		read, read, count(b.Output), term.Duration(b.Decode.Seconds), term.Three(reading/(reading+decoding)))
 }
 
 func ttftText(t *explain.Times) string {
 	b, w := t.Serving, &t.Query.Workload
-	text := fmt.Sprintf("%s to start + %s × (1 + %s prompts ahead)", term.Duration(b.Start), term.Duration(b.Prompt), term.Three(b.Ahead))
+	text := fmt.Sprintf("%s to start + %s × (1 + %s prompts ahead)", term.Duration(b.Start), term.Duration(b.Prompt), count(b.Ahead))
 	if b.Joining > 0 {
 		text += fmt.Sprintf(" + %s × %s of the running step", term.Duration(b.Decode.Seconds), term.Three(b.Joining/b.Decode.Seconds))
 	}
@@ -251,18 +254,51 @@ func paceText(t *explain.Times) string {
 	at := cost.Break(&up, &t.Constants)
 	running := fmt.Sprintf("%s × %s = %s requests that a batch keeps up", count(t.Query.Workload.Concurrency), term.Three(t.Constants[cost.WaveShare]), count(b.Running))
 	prompts := w.Input + w.Again
-	room := max(1, w.MaxBatchedTokens*float64(max(1, t.Query.Strategy.AttentionData)*at.Decode.Rounds)-w.Concurrency)
+	room := max(1, cmp.Or(w.MaxBatchedTokens, 8192)*float64(max(1, t.Query.Strategy.AttentionData)*at.Decode.Rounds)-w.Concurrency)
 	chunk := min(room, max(w.Input, b.Running*prompts/b.Output))
 	steps := b.Running * prompts / chunk
 	rest := max(0, b.Output-steps)
-	mixed := (b.Pace*b.Output - rest*at.Decode.Seconds) / steps
+	decode := at.Decode.Seconds
+	mixed := (b.Pace*b.Output - rest*decode) / steps
+	if b.Running < 1 { // less than a sequence decodes, so the step's time is what is left of the pace
+		w.Concurrency = 1 + 1e-6
+		mixed = cost.Break(&up, &t.Constants).Mixed.Seconds
+		decode = (b.Pace*b.Output - steps*mixed) / max(1, rest)
+	}
 	text := fmt.Sprintf("%s requests × %s tokens / %s = %s mixed steps", count(b.Running), count(prompts), count(chunk), count(steps))
 	if rest > 0 {
 		return fmt.Sprintf("%s; %s; (%s × %s + %s × %s) / %s tokens = %s, where a mixed step and another of so many take as above", running, text,
-			count(steps), term.Duration(mixed), count(rest), term.Duration(at.Decode.Seconds), count(b.Output), term.Duration(b.Pace))
+			count(steps), term.Duration(mixed), count(rest), term.Duration(decode), count(b.Output), term.Duration(b.Pace))
 	}
 	return fmt.Sprintf("%s; %s; %s × %s / %s tokens = %s, where a mixed step of so many takes as above", running, text,
 		count(steps), term.Duration(mixed), count(b.Output), term.Duration(b.Pace))
+}
+
+// throughputText is the arithmetic of tokens per second: of a batch that is kept up, or of so many requests that are offered at once and
+// run in waves.
+func throughputText(t *explain.Times) string {
+	b, w := t.Serving, &t.Query.Workload
+	text, rate := fmt.Sprintf("%s requests / %s", count(b.Running), term.Duration(b.Pace)), b.OutputTokensPerSecond
+	if w.Requests > 0 && w.Requests <= 8*b.Running {
+		waves := math.Floor(w.Requests / b.Running)
+		var took []string
+		seconds := waves * b.Pace
+		if waves > 0 {
+			took = append(took, fmt.Sprintf("%.0f × %s", waves, term.Duration(b.Pace)))
+		}
+		if rest := w.Requests - waves*b.Running; rest > 0 {
+			last := *t.Query
+			last.Workload.Concurrency = max(1, rest) / t.Constants[cost.WaveShare]
+			at := cost.Break(&last, &t.Constants)
+			seconds += at.Pace
+			took = append(took, term.Duration(at.Pace)+" for the last wave")
+		}
+		text, rate = fmt.Sprintf("%s requests / (%s)", count(w.Requests), strings.Join(took, " + ")), w.Requests/seconds
+	}
+	if share := t.Estimate.OutputTokensPerSecond.Value / rate; math.Abs(share-1) > 1e-3 {
+		text += fmt.Sprintf(" × %s while requests arrive at random", term.Three(share))
+	}
+	return text + " = "
 }
 
 // collectivesText is the arithmetic of what the ranks of a training job exchange in a micro-batch.
@@ -274,7 +310,7 @@ func collectivesText(t *explain.Times) string {
 		return fmt.Sprintf("two all-reduces a layer and pass, and keys and values to %d other context ranks", job.Context-1)
 	case job.Context > 1:
 		rate := cmp.Or(job.ContextRate, b.ReduceRate)
-		return fmt.Sprintf("%s of keys and values to %d other context ranks / %s", term.InUnits(b.Collectives*rate, "B"), job.Context-1, term.InUnits(rate, "B/s"))
+		return fmt.Sprintf("%s of keys and values to the other context ranks / %s", term.InUnits(b.Collectives*rate, "B"), term.InUnits(rate, "B/s"))
 	case job.Strategy.AttentionData > 1:
 		return "two all-reduces a layer and pass, and the exchange of experts"
 	default:
@@ -290,9 +326,9 @@ func collectivesText(t *explain.Times) string {
 	}
 }
 
-// gradientsText is the arithmetic of the all-reduce of gradients over replicas.
+// gradientsText is the arithmetic of the all-reduce of gradients over replicas and context ranks.
 func gradientsText(t *explain.Times) string {
 	b, ranks := t.Training, float64(max(1, t.Job.Replicas)*max(1, t.Job.Context))
-	return fmt.Sprintf("2 × %.0f / %.0f replicas × %s of gradients in 16 bits / %s", ranks-1, ranks,
+	return fmt.Sprintf("2 × %.0f / %.0f ranks × %s of gradients in 16 bits / %s", ranks-1, ranks,
 		term.InUnits(b.Reduce*b.ReduceRate*ranks/(2*(ranks-1)), "B"), term.InUnits(b.ReduceRate, "B/s"))
 }
