@@ -30,7 +30,8 @@ type row struct {
 }
 
 // Parse reads a table from JSON or YAML: a list `shapes` of rows with provider, instance, region, product, devices,
-// usdPerHour, source and date, and where they are known vcpus, memoryGiB and networkGbps. The error names the row, the field, its value and what to write.
+// usdPerHour, source and date, and where they are known vcpus, memoryGiB and
+// networkGbps, with specification where another source says them. The error names the row, the field, its value and what to write.
 func Parse(data []byte) (*Table, error) {
 	var file struct {
 		Shapes []row `json:"shapes"`

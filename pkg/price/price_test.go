@@ -28,6 +28,9 @@ func TestBuiltInTable(t *testing.T) {
 		if address, err := url.Parse(s.Source); err != nil || address.Scheme != "https" {
 			t.Errorf("%s %s: source %q: want an address", s.Provider, s.Instance, s.Source)
 		}
+		if address, err := url.Parse(s.Specification); s.Specification != "" && (err != nil || address.Scheme != "https" || s.VCPUs == 0) {
+			t.Errorf("%s %s: specification %q of %d vCPUs: want an address, and what was read there", s.Provider, s.Instance, s.Specification, s.VCPUs)
+		}
 		// Of accelerators sold since 2017, none rents for less than 0.3 or more than 30 USD an hour.
 		if p := s.PerDeviceHour(); p < 300_000 || p > 30_000_000 {
 			t.Errorf("%s %s: %d micro-USD for a device", s.Provider, s.Instance, p)

@@ -39,6 +39,8 @@ type Shape struct {
 	// Source is the address where the price was read, Date the day (YYYY-MM-DD) that the source gives it for.
 	Source string `json:"source"`
 	Date   string `json:"date"`
+	// Specification is the address where VCPUs, MemoryGiB and NetworkGbps were read; empty where Source says them.
+	Specification string `json:"specification,omitempty"`
 }
 
 // PerDeviceHour returns the price of one of the shape's devices in millionths of a US dollar an hour, rounded to the
