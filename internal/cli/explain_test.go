@@ -146,7 +146,7 @@ func checkExplanation(t *testing.T, name, text string, checked map[string]int) {
 			if columns[0] != "rate" && columns[0] != "link rate" && columns[0] != "step" {
 				sum = sum.plus(value)
 			}
-			total, rest, known := interval{}, columns[2], true
+			total, rest, known := interval{}, columns[2], headers(text, "RATE") != nil || strings.ContainsAny(columns[2], "×/+")
 			for part := range strings.SplitSeq(rest, ", ") {
 				add, ok := partOf(part)
 				known = known && ok
@@ -320,6 +320,9 @@ func printed(text string) interval {
 	unit := ""
 	if len(words) > 1 {
 		unit = strings.TrimRight(words[1], ".,;:")
+	}
+	if negative, ok := strings.CutPrefix(words[0], "-"); ok {
+		return interval{}.minus(numeral(negative, unit))
 	}
 	if !regexp.MustCompile(`^[\d.]+$`).MatchString(words[0]) {
 		return interval{math.NaN(), math.NaN()}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rankwright/rankwright/internal/cli/term"
@@ -88,7 +89,6 @@ type computed struct {
 func widthOf(rate, half float64, c *cost.Constants) (computed, float64) {
 	widths := [3]computed{{"16 bits", cost.LinearShare16}, {"8 bits", cost.LinearShare8}, {"4 bits", cost.LinearShare4}}
 	peak := func(w computed) float64 { return rate / c[w.share] }
-	const same = 1e-6
 	if half == 0 || math.Abs(peak(widths[0])/half-1) < same {
 		return widths[0], peak(widths[0])
 	}
@@ -238,9 +238,32 @@ func ttftText(t *explain.Times) string {
 	}
 	if b.Queue > 0 {
 		text += fmt.Sprintf(" + (%s / %s - 1) × (%s + %s × %s) until a place is free", count(w.Clients), count(w.Concurrency),
-			term.Duration(b.Prompt), count(b.Output), term.Duration(b.TPOT))
+			term.Duration(b.Prompt), count(b.Output), term.Duration(tokenSeconds(b)))
+	}
+	if factor := correctedText(t.Estimate.TTFT.Value, b.Start+b.Prompt*(1+b.Ahead)+b.Joining+b.Queue); factor != "" {
+		text = "(" + text + ")" + factor
 	}
 	return text + " = "
+}
+
+// tokenSeconds is the time per token that the steps come to.
+func tokenSeconds(b *cost.Breakdown) float64 {
+	return (b.MixedSteps*b.Mixed.Seconds + max(0, b.Output-b.MixedSteps)*b.Decode.Seconds) / b.Output
+}
+
+func tpotText(t *explain.Times) string {
+	b := t.Serving
+	factor := correctedText(t.Estimate.TPOT.Value, tokenSeconds(b))
+	switch decode := b.Output - b.MixedSteps; {
+	case b.MixedSteps == 0 && factor == "":
+		return ""
+	case b.MixedSteps == 0:
+		return term.Duration(b.Decode.Seconds) + factor + " = "
+	case decode > 0:
+		return fmt.Sprintf("(%s mixed steps × %s + %s × %s) / %s tokens%s = ", count(b.MixedSteps), term.Duration(b.Mixed.Seconds), count(decode), term.Duration(b.Decode.Seconds), count(b.Output), factor)
+	default:
+		return fmt.Sprintf("%s mixed steps × %s / %s tokens%s = ", count(b.MixedSteps), term.Duration(b.Mixed.Seconds), count(b.Output), factor)
+	}
 }
 
 // paceText is the arithmetic of the time between two tokens of the requests that a batch keeps up, while others take the
@@ -278,7 +301,7 @@ func paceText(t *explain.Times) string {
 // run in waves.
 func throughputText(t *explain.Times) string {
 	b, w := t.Serving, &t.Query.Workload
-	text, rate := fmt.Sprintf("%s requests / %s", count(b.Running), term.Duration(b.Pace)), b.OutputTokensPerSecond
+	text, rate := fmt.Sprintf("%s requests / %s", count(b.Running), term.Duration(b.Pace)), b.Running/b.Pace
 	if w.Requests > 0 && w.Requests <= 8*b.Running {
 		waves := math.Floor(w.Requests / b.Running)
 		var took []string
@@ -295,10 +318,22 @@ func throughputText(t *explain.Times) string {
 		}
 		text, rate = fmt.Sprintf("%s requests / (%s)", count(w.Requests), strings.Join(took, " + ")), w.Requests/seconds
 	}
-	if share := t.Estimate.OutputTokensPerSecond.Value / rate; math.Abs(share-1) > 1e-3 {
-		text += fmt.Sprintf(" × %s while requests arrive at random", term.Three(share))
+	value := t.Estimate.OutputTokensPerSecond.Value
+	if share := value / rate; math.Abs(share/t.Constants[cost.ArrivalShare]-1) < same {
+		return text + fmt.Sprintf(" × %s while requests arrive at random = ", term.Three(share))
 	}
-	return text + " = "
+	return text + correctedText(value, rate) + " = "
+}
+
+// same is the relative difference up to which numbers are printed as one.
+const same = 1e-3
+
+// correctedText is the factor by which an estimate differs from what its parts come to; empty where it does not.
+func correctedText(value, parts float64) string {
+	if factor := value / parts; math.Abs(factor-1) > same {
+		return fmt.Sprintf(" × %s by which measurements near it differ", strconv.FormatFloat(factor, 'g', 4, 64))
+	}
+	return ""
 }
 
 // collectivesText is the arithmetic of what the ranks of a training job exchange in a micro-batch.

@@ -149,7 +149,7 @@ func servingRows(t *explain.Times, stage *cost.StageStep, copies int) [][2]strin
 	return append(rows, [][2]string{
 		term.RowIf(b.MixedSteps > 0, "Mixed step", mixedText(t)),
 		term.RowIf(b.MixedSteps > 0, "Mixed steps", mixedStepsText(t)),
-		{"TPOT", tpotText(b) + term.Durations(e.TPOT.Value, e.TPOT.Low, e.TPOT.High)},
+		{"TPOT", tpotText(t) + term.Durations(e.TPOT.Value, e.TPOT.Low, e.TPOT.High)},
 		{"Prompt alone", promptText(t)},
 		term.RowIf(b.Ahead > 0, "Ahead", aheadText(t)),
 		{"TTFT", ttftText(t) + term.Durations(e.TTFT.Value, e.TTFT.Low, e.TTFT.High)},
@@ -160,17 +160,6 @@ func servingRows(t *explain.Times, stage *cost.StageStep, copies int) [][2]strin
 		term.RowIf(t.MicroUSDPerHour > 0, "Price", fmt.Sprintf("%.0f × %.2f USD an hour / 3600 s / %s tokens/s × 1000000 = %s USD a million tokens; %s",
 			devices, hour, term.Three(r.Value), words.Figure(devices*hour/3600/r.Value*1e6, words.Digits(r.Low, r.High)), t.PriceBasis)),
 	}...)
-}
-
-func tpotText(b *cost.Breakdown) string {
-	switch decode := b.Output - b.MixedSteps; {
-	case b.MixedSteps == 0:
-		return ""
-	case decode > 0:
-		return fmt.Sprintf("(%s mixed steps × %s + %s × %s) / %s tokens = ", count(b.MixedSteps), term.Duration(b.Mixed.Seconds), count(decode), term.Duration(b.Decode.Seconds), count(b.Output))
-	default:
-		return fmt.Sprintf("%s mixed steps × %s / %s tokens = ", count(b.MixedSteps), term.Duration(b.Mixed.Seconds), count(b.Output))
-	}
 }
 
 // TrainingTimes writes the arithmetic of a training step.
