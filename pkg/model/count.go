@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// counted is a bare number of parameters as people write it: 70B, 1.5b, 125M, 1T, 70000000000.
-var counted = regexp.MustCompile(`^(\d{1,15}(?:\.\d{1,9})?)([MBTmbt]?)$`)
+// writtenNumber is a bare number of parameters as people write it: 70B, 1.5b, 125M, 1T, 70000000000.
+var writtenNumber = regexp.MustCompile(`^(\d{1,15}(?:\.\d{1,9})?)([MBTmbt]?)$`)
 
 // thousands are the powers of ten of the letters that stand for millions, billions and trillions.
 var thousands = map[string]int64{"": 1, "m": 1_000_000, "b": 1_000_000_000, "t": 1_000_000_000_000}
@@ -15,7 +15,7 @@ var thousands = map[string]int64{"": 1, "m": 1_000_000, "b": 1_000_000_000, "t":
 // ParseParameters reads a number of parameters where a model is named by it: `70B`, `1.5B`, `125M`, `70000000000`. It returns
 // false for every other name, and for what is no whole number. FromParameters makes a model of it, or says that it is out of range.
 func ParseParameters(text string) (int64, bool) {
-	parts := counted.FindStringSubmatch(text)
+	parts := writtenNumber.FindStringSubmatch(text)
 	if parts == nil {
 		return 0, false
 	}
