@@ -4,7 +4,7 @@ package v1alpha1
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.moe) || self.moe.activeExperts <= self.moe.experts",message="moe.activeExperts must not exceed moe.experts: a token cannot visit more experts than there are"
 // +kubebuilder:validation:XValidation:rule="has(self.attention.mla) || self.attention.heads % self.attention.kvHeads == 0",message="attention.heads must be a multiple of attention.kvHeads: set kvHeads to heads where every head has keys and values of its own"
-// +kubebuilder:validation:XValidation:rule="has(self.moe) || self.mlp.intermediateSize > 0",message="mlp.intermediateSize must be above 0 in a dense model: set it to the width of the feed-forward block, or describe moe"
+// +kubebuilder:validation:XValidation:rule="has(self.moe) || has(self.recurrent) || self.mlp.intermediateSize > 0",message="mlp.intermediateSize must be above 0 in a dense model: set it to the width of the feed-forward block, or describe moe"
 // +kubebuilder:validation:XValidation:rule="!has(self.moe) || !has(self.moe.firstLayer) || self.moe.firstLayer < self.layers",message="moe.firstLayer must be below layers: it counts from 0; remove moe where no layer is a mixture"
 type Architecture struct {
 	// Number of transformer layers; of an encoder-decoder model, of the decoder's.
@@ -43,6 +43,29 @@ type Architecture struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=16777216
 	Positions int32 `json:"positions,omitempty"`
+	// Whether there is no output head: the model gives vectors or scores instead of tokens (embedding and reranking models).
+	// Default: false.
+	// +optional
+	NoHead bool `json:"noHead,omitempty"`
+	// Number of weights outside of the layers, the embedding table, learned positions and the head: encoders of images and sound with
+	// their projectors, embeddings for each layer, a pooler. Default: 0.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100000000000000
+	OtherParameters int64 `json:"otherParameters,omitempty"`
+	// What mixes the tokens in each layer, a letter for a layer, from the first again after the last: F attention to the whole
+	// context, W attention to slidingWindow, R a recurrent state, B attention and a recurrent state side by side, X nothing. Absent
+	// where slidingWindow, fullAttentionEvery and recurrent.attentionEvery say it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^[FWRBX]+$`
+	Mixers string `json:"mixers,omitempty"`
+	// Which block follows in each layer, a letter for a layer, from the first again after the last: D a dense one, M a mixture of
+	// experts, X none. Absent where moe.firstLayer and moe.interval say it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^[DMX]+$`
+	Blocks string `json:"blocks,omitempty"`
 	// Attention of the layers. At most one of mla and compressed is set.
 	Attention Attention `json:"attention"`
 	// Recurrent layers between those with attention; absent where every layer has attention.
@@ -75,6 +98,21 @@ type Attention struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	HeadDim int32 `json:"headDim"`
+	// Width of a value head, in values; 0, the default, where it is headDim.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=65536
+	ValueHeadDim int32 `json:"valueHeadDim,omitempty"`
+	// Heads of the layers that attend to slidingWindow, where they have others than those that attend to the whole context.
+	// +optional
+	Windowed *WindowedHeads `json:"windowed,omitempty"`
+	// Whether the layers that attend to the whole context have no value projection: the key's output is the value too (Gemma 4).
+	// Default: false.
+	// +optional
+	NoValue bool `json:"noValue,omitempty"`
+	// Whether nothing is cached, because every token of a request is seen at once (encoder-only models). Default: false.
+	// +optional
+	Uncached bool `json:"uncached,omitempty"`
 	// Whether the query, key and value projections have a bias. Default: false.
 	// +optional
 	QKVBias bool `json:"qkvBias,omitempty"`
@@ -115,6 +153,27 @@ type Attention struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1024
 	FullAttentionEvery int32 `json:"fullAttentionEvery,omitempty"`
+}
+
+// WindowedHeads are the heads of layers that attend to a window.
+type WindowedHeads struct {
+	// Number of query heads.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65536
+	Heads int32 `json:"heads"`
+	// Number of key and value heads.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65536
+	KVHeads int32 `json:"kvHeads"`
+	// Width of a head, in values.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65536
+	HeadDim int32 `json:"headDim"`
+	// Width of a value head, in values; 0, the default, where it is headDim.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=65536
+	ValueHeadDim int32 `json:"valueHeadDim,omitempty"`
 }
 
 // MLA is multi-head latent attention (DeepSeek V2 and later): the cache holds one latent per token.
@@ -161,7 +220,7 @@ type Compressed struct {
 	OutputLoraRank int32 `json:"outputLoraRank"`
 	// Numbers of tokens that one cached vector stands for. The layers from firstLayer on have them in turn.
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:MaxItems=1024
 	// +kubebuilder:validation:items:Minimum=1
 	// +kubebuilder:validation:items:Maximum=1048576
 	// +listType=atomic
@@ -196,7 +255,7 @@ type Indexer struct {
 }
 
 // RecurrentKind is the update rule of recurrent layers.
-// +kubebuilder:validation:Enum=GatedDelta;Lightning
+// +kubebuilder:validation:Enum=GatedDelta;Lightning;Mamba;Mamba2;KimiDelta;ShortConv
 type RecurrentKind string
 
 const (
@@ -204,13 +263,22 @@ const (
 	GatedDelta RecurrentKind = "GatedDelta"
 	// Lightning is lightning attention (MiniMax-Text-01 and MiniMax-M1).
 	Lightning RecurrentKind = "Lightning"
+	// Mamba is the selective state space of Mamba and Jamba: a state for each channel.
+	Mamba RecurrentKind = "Mamba"
+	// Mamba2 is the state space of Mamba 2, Nemotron-H, Bamba and Granite 4: a state for each head.
+	Mamba2 RecurrentKind = "Mamba2"
+	// KimiDelta is Kimi Delta Attention (Kimi Linear).
+	KimiDelta RecurrentKind = "KimiDelta"
+	// ShortConv is a gated convolution over a few tokens (LFM2); it keeps nothing but its last inputs.
+	ShortConv RecurrentKind = "ShortConv"
 )
 
 // Recurrent describes layers that keep a state of fixed size for each sequence instead of a cache of its tokens.
 type Recurrent struct {
-	// Update rule of the state: GatedDelta (Qwen3-Next) or Lightning (MiniMax-Text-01).
+	// Update rule of the state: GatedDelta (Qwen3-Next), Lightning (MiniMax-Text-01), Mamba (Jamba), Mamba2 (Nemotron-H), KimiDelta
+	// (Kimi Linear) or ShortConv (LFM2).
 	Kind RecurrentKind `json:"kind"`
-	// Number of key heads.
+	// Number of key heads; of Mamba2, of the groups that share their input and output vectors.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	KeyHeads int32 `json:"keyHeads"`
@@ -218,7 +286,7 @@ type Recurrent struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	ValueHeads int32 `json:"valueHeads"`
-	// Width of a key head, in values.
+	// Width of a key head, in values; of Mamba and Mamba2, the number of states.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65536
 	KeyHeadDim int32 `json:"keyHeadDim"`
@@ -231,6 +299,14 @@ type Recurrent struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1024
 	ConvKernel int32 `json:"convKernel,omitempty"`
+	// Rank of the projection that gives the step of each channel (Mamba); 0, the default, where there is none.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=65536
+	StepRank int32 `json:"stepRank,omitempty"`
+	// Whether step and vectors have norms of their own (Jamba). Default: false.
+	// +optional
+	StepNorms bool `json:"stepNorms,omitempty"`
 	// One layer in this many has attention instead of a recurrent state; 0, the default, means that none does.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -238,7 +314,7 @@ type Recurrent struct {
 	AttentionEvery int32 `json:"attentionEvery,omitempty"`
 }
 
-// Encoder is an encoder of sound as wide as the decoder, whose layers attend to its output (Whisper).
+// Encoder is an encoder of sound or text as wide as the decoder, whose layers attend to its output (Whisper, T5).
 type Encoder struct {
 	// Number of encoder layers.
 	// +kubebuilder:validation:Minimum=1
@@ -256,10 +332,12 @@ type Encoder struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16777216
 	Positions int32 `json:"positions"`
-	// Number of channels of the encoder's input (mel bins).
-	// +kubebuilder:validation:Minimum=1
+	// Number of channels of the encoder's input (mel bins); 0, the default, of an encoder of text, which shares the embedding table
+	// and has attention and blocks of the decoder's form.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=65536
-	Channels int32 `json:"channels"`
+	Channels int32 `json:"channels,omitempty"`
 }
 
 // MLP is a dense feed-forward block.
@@ -293,6 +371,12 @@ type MoE struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16777216
 	IntermediateSize int32 `json:"intermediateSize"`
+	// Width of the stream that routed experts work on, where it is projected down before them and up after them (Nemotron 3 Super); 0, the
+	// default, where they work on hiddenSize values.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1048576
+	LatentSize int32 `json:"latentSize,omitempty"`
 	// Width of all shared experts together, in values; 0, the default, where there is none.
 	// +optional
 	// +kubebuilder:validation:Minimum=0

@@ -105,8 +105,20 @@ type Optimizer string
 // +kubebuilder:validation:Enum=None;ZeRO1;ZeRO2;ZeRO3;FSDP
 type TrainingSharding string
 
+// Recompute is what of the activations is computed again in the backward pass.
+// +kubebuilder:validation:Enum=None;Selective;Full
+type Recompute string
+
+// What may be computed again.
+const (
+	RecomputeNone      Recompute = "None"
+	RecomputeSelective Recompute = "Selective"
+	RecomputeFull      Recompute = "Full"
+)
+
 // TrainingWorkload is the training to plan for.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.activationCheckpointing) || !self.activationCheckpointing || !has(self.recompute) || self.recompute == 'Full'",message="activationCheckpointing true is recompute Full: leave one of them out"
 // +kubebuilder:validation:XValidation:rule="!has(self.microBatch) || self.microBatch <= self.globalBatch",message="microBatch must not exceed globalBatch: lower microBatch, or raise globalBatch to the sequences of one step over all devices"
 type TrainingWorkload struct {
 	// What is trained: all weights (Full, the default; DPO, RLHF and Distillation hold further models beside), adapters
@@ -137,7 +149,25 @@ type TrainingWorkload struct {
 	// +optional
 	// +kubebuilder:default=None
 	Sharding TrainingSharding `json:"sharding,omitempty"`
-	// Whether activations are computed again in the backward pass instead of kept in memory. Default: false.
+	// Whether activations are computed again in the backward pass instead of kept in memory, as recompute Full says. Default: false.
 	// +optional
 	ActivationCheckpointing bool `json:"activationCheckpointing,omitempty"`
+	// What of the activations is computed again in the backward pass instead of kept in memory: nothing (None), the feed-forward
+	// block of each layer (Selective), or all of it (Full). Absent means Full where activationCheckpointing is true, else None.
+	// +optional
+	Recompute Recompute `json:"recompute,omitempty"`
+	// Whether tensor ranks share out the tokens of norms and of what is kept between their matrices (sequence parallelism), instead
+	// of each having all of them. Default: false.
+	// +optional
+	SequenceParallel bool `json:"sequenceParallel,omitempty"`
+	// Format in which the matrices of the layers are multiplied. Absent means the 16 bits of the weights; FP8 takes devices that
+	// compute in it, and weights, gradients, optimizer and activations are kept as without it.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == 'FP8'",message="must be FP8: leave it out to multiply in the 16 bits of the weights"
+	Compute Precision `json:"compute,omitempty"`
+	// Number of runs of layers of each pipeline stage, which micro-batches visit in turn (an interleaved pipeline). Default: 1.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=256
+	VirtualStages int32 `json:"virtualStages,omitempty"`
 }

@@ -26,9 +26,13 @@ type index struct {
 
 func attentionOf(a *v1alpha1.Architecture, cache v1alpha1.Precision) attention {
 	width := float64(a.Attention.HeadDim)
+	value := width
+	if a.Attention.ValueHeadDim > 0 {
+		value = float64(a.Attention.ValueHeadDim)
+	}
 	at := attention{
-		heads: float64(a.Attention.Heads), kvHeads: max(1, float64(a.Attention.KVHeads)), cached: 2 * width,
-		decode: 4 * width, prefill: 4 * width, query: width, result: width, bytes: bytesPer(cache),
+		heads: float64(a.Attention.Heads), kvHeads: max(1, float64(a.Attention.KVHeads)), cached: width + value,
+		decode: 2 * (width + value), prefill: 2 * (width + value), query: width, result: value, bytes: bytesPer(cache),
 	}
 	switch mla, compressed := a.Attention.MLA, a.Attention.Compressed; {
 	case mla != nil:

@@ -61,21 +61,16 @@ func (e *Estimator) Basis(q *Query) Basis {
 	if found != SameFamily {
 		return found
 	}
-	cells := e.known.subjects()[subject{q.Profile.makeup(), q.Device.Product}]
-	for i := range cells {
-		if cells[i].has(q, &need) {
+	of := e.known.subjects()[subject{q.Profile.makeup(), q.Device.Product}]
+	if of == nil {
+		return found
+	}
+	for i := range of.cells {
+		if of.cells[i].has(q, &need) {
 			return SameCell
 		}
-		found = SameModel
 	}
-	return found
-}
-
-// trainingBasis returns what an estimate of a training job rests on. The models of its measurements are in no catalogue, so that
-// nothing is nearer than the family.
-func (e *Estimator) trainingBasis(t *Training) Basis {
-	need := t.reach()
-	return e.reached(&need)
+	return SameModel
 }
 
 // reached returns how near degrees and links are to what was measured: at best those of the family.
@@ -100,10 +95,7 @@ func (e *Estimator) Beyond(q *Query) string {
 }
 
 // BeyondTraining is Beyond of a training job.
-func (e *Estimator) BeyondTraining(t *Training) string {
-	need := t.reach()
-	return e.describe(&need)
-}
+func (e *Estimator) BeyondTraining(t *Training) string { return e.training.beyond(e.family, t) }
 
 func (e *Estimator) describe(need *Reach) string {
 	if e.known == nil {

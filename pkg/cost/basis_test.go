@@ -99,9 +99,11 @@ func TestTrainingBasis(t *testing.T) {
 	}{
 		{Family{"Ampere", Megatron, Dense}, func(*Training) {}, SameFamily},
 		{Family{"Ampere", Megatron, Dense}, func(j *Training) { j.Strategy.Pipeline = 128 }, Roofline},
-		{Family{"Ampere", Megatron, Dense}, func(j *Training) { j.Strategy.AttentionData = 2 }, Related},
 		{Family{"Ampere", Megatron, Dense}, func(j *Training) { j.Context = 2 }, Roofline},
 		{Family{"Hopper", Megatron, Dense}, func(*Training) {}, Related},
+		{Family{"Hopper", Torch, Dense}, func(j *Training) { j.Strategy = Strategy{} }, SameFamily},
+		{Family{"Hopper", Torch, Dense}, func(*Training) {}, Related},
+		{Family{"Hopper", Torch, Mixture}, func(*Training) {}, Related},
 		{Family{"CDNA3", "torchtitan", Dense}, func(*Training) {}, Roofline},
 	} {
 		job := Training{
@@ -198,13 +200,13 @@ func TestWidthsRise(t *testing.T) {
 		for i, b := range bases {
 			for regime := range w.At(b) {
 				s := w.At(b)[regime]
-				if s.TTFT <= 0 || s.TPOT <= 0 || s.Throughput <= 0 || s.Training <= 0 {
+				if s.TTFT <= 0 || s.TPOT <= 0 || s.Throughput <= 0 {
 					t.Errorf("%v at %s: %+v", of, b, s)
 				}
 				if i == 0 {
 					continue
 				}
-				if n := w.At(bases[i-1])[regime]; s.TTFT < n.TTFT || s.TPOT < n.TPOT || s.Throughput < n.Throughput || s.Training < n.Training {
+				if n := w.At(bases[i-1])[regime]; s.TTFT < n.TTFT || s.TPOT < n.TPOT || s.Throughput < n.Throughput {
 					t.Errorf("%v: %s has %+v and %s %+v", of, bases[i-1], n, b, s)
 				}
 			}
@@ -273,7 +275,7 @@ func queryOf(t rapid.TB, c *Cell) Query {
 	return Query{
 		Profile: NewProfile(m, Stored(m, c.Weights, c.Cache)), Device: &d,
 		Strategy: Strategy{Tensor: c.Reach[ofTensor], Pipeline: c.Reach[ofStages], AttentionData: c.Reach[ofData], Expert: c.Reach[ofExperts]},
-		Workload: Workload{Input: c.Loads[0][0], Output: c.Loads[0][1], Concurrency: c.Loads[0][2]},
+		Workload: Workload{Input: c.Points[0].Load[0], Output: c.Points[0].Load[1], Concurrency: c.Points[0].Load[2]},
 	}
 }
 

@@ -70,6 +70,8 @@ type Breakdown struct {
 	// Running is the mean number of requests that run at once, Pace the seconds between their tokens while others take
 	// their places. Output tokens per second are Running / Pace.
 	Running, Pace float64
+	// Correction is what the sums of the above are corrected by; Times are corrected, the parts are not.
+	Correction Correction
 }
 
 // Break evaluates a query as Serve does and keeps the parts. The query must have passed its Check.
@@ -77,7 +79,8 @@ func Break(q *Query, c *Constants) Breakdown {
 	s := newInstance(q, c)
 	w := q.Workload.bounded()
 	w.Requests = 0
-	b := Breakdown{Times: s.serve(w), Output: w.Output, Start: c[FirstSeconds]}
+	raw := s.serve(w)
+	b := Breakdown{Times: q.Correction.of(raw), Output: w.Output, Start: c[FirstSeconds], Correction: q.Correction}
 	b.Decode = s.explain(w.decoding(w.Concurrency))
 	if tokens := w.prompts(w.Concurrency - 1); tokens > 0 {
 		chunk := s.chunk(&w, tokens)
@@ -89,10 +92,10 @@ func Break(q *Query, c *Constants) Breakdown {
 	b.Ahead = s.ahead(w, b.Prompt, b.Decode.Seconds)
 	b.Joining = b.Decode.Seconds * 0.5 * min(1, w.Concurrency-1)
 	if w.Clients > w.Concurrency {
-		b.Queue = (w.Clients/w.Concurrency - 1) * (b.Prompt + w.Output*b.TPOT)
+		b.Queue = (w.Clients/w.Concurrency - 1) * (b.Prompt + w.Output*raw.TPOT)
 	}
 	b.Running = w.Concurrency * c[WaveShare]
-	b.Pace = b.Running / b.OutputTokensPerSecond
+	b.Pace = b.Running / raw.OutputTokensPerSecond
 	return b
 }
 
@@ -151,7 +154,7 @@ func (s *stepper) operators(b batch, first, end int) []Operator {
 	b.sequences, b.prompt, b.finished = b.sequences/s.data, b.prompt/s.data, b.finished/s.data
 	tokens := b.sequences + b.prompt
 	layers := s.p.among(first, end)
-	dense, mixture := layers.dense, layers.mixture
+	dense, mixture, all := layers.dense, layers.mixture, layers.bare+layers.dense+layers.mixture
 	var list operators
 	p := s.p
 	projections := Operator{Name: "projections", ReadRate: s.read}
@@ -171,11 +174,11 @@ func (s *stepper) operators(b batch, first, end int) []Operator {
 	experts := Operator{Name: "routed experts", ReadRate: s.read}
 	s.roof(&experts, mixture, s.compute[p.experts.width]*s.c[ExpertShare], func(at *stepper) float64 { return at.route(total) })
 	list.add(experts)
-	list.add(s.residual(dense+mixture, tokens), s.collectives("all-reduces", dense+mixture, 2, s.tensorStart, s.collect(tokens)))
+	list.add(s.residual(all, tokens), s.collectives("all-reduces", all, 2, s.tensorStart, s.collect(tokens)))
 	list.add(s.collectives("expert exchange", mixture, 2, s.dataStart, s.exchange(total)))
-	list.add(s.collectives("context exchange", dense+mixture, merges, s.decodeStart, s.merge(b.sequences)))
-	launched := (dense+mixture)*s.c[LayerSeconds] + mixture*s.c[MixtureSeconds]
-	list.add(Operator{Name: "launches", Layers: int(dense + mixture), Fixed: launched, Seconds: launched})
+	list.add(s.collectives("context exchange", all, merges, s.decodeStart, s.merge(b.sequences)))
+	launched := all*s.c[LayerSeconds] + mixture*s.c[MixtureSeconds]
+	list.add(Operator{Name: "launches", Layers: int(all), Fixed: launched, Seconds: launched})
 	if e := &p.encoder; first == 0 && e.positions > 0 && b.finished > 0 {
 		made := Operator{Name: "encoder", ReadRate: s.read}
 		s.roof(&made, 1, s.products, func(at *stepper) float64 {

@@ -132,20 +132,28 @@ func TestBreakdownByHand(t *testing.T) {
 
 // TestTrainingBreakdownAddsUp holds the parts of an optimizer step to its time.
 func TestTrainingBreakdownAddsUp(t *testing.T) {
-	c := loaded(t).Constants(Family{"Hopper", Megatron, Dense})
+	c := loaded(t).Training().Constants("Hopper")
 	rapid.Check(t, func(t *rapid.T) {
 		degree := rapid.SampledFrom([]int{1, 2, 4, 8})
 		job := Training{
-			Profile: profileOf(t, "Llama-3.1-8B"), Device: deviceOf(t, "NVIDIA H200"),
-			Strategy: Strategy{Tensor: degree.Draw(t, "tensor"), Pipeline: degree.Draw(t, "pipeline")}, Replicas: degree.Draw(t, "replicas"),
+			Profile: profileOf(t, rapid.SampledFrom([]string{"Llama-3.1-8B", "Mixtral-8x7B-v0.1", "DeepSeek-V3", "Qwen3-Next-80B-A3B"}).Draw(t, "model")), Device: deviceOf(t, "NVIDIA H200"),
+			Strategy: Strategy{Tensor: degree.Draw(t, "tensor"), Pipeline: degree.Draw(t, "pipeline")}, Replicas: degree.Draw(t, "replicas"), Local: degree.Draw(t, "local"),
 			Batch: rapid.Float64Range(1, 1024).Draw(t, "batch"), MicroBatch: rapid.Float64Range(1, 8).Draw(t, "micro"), Sequence: 4096,
 			Context: degree.Draw(t, "context"), ContextRate: rapid.SampledFrom([]float64{0, 4e11}).Draw(t, "rate"),
-			Checkpointing: rapid.Bool().Draw(t, "checkpointing"), Frozen: rapid.Bool().Draw(t, "frozen"),
+			Recompute: rapid.SampledFrom([]v1alpha1.Recompute{"", "None", "Selective", "Full"}).Draw(t, "recompute"),
+			Sharding:  rapid.SampledFrom([]v1alpha1.TrainingSharding{"", "None", "ZeRO1", "ZeRO2", "ZeRO3", "FSDP"}).Draw(t, "sharding"),
+			FP8:       rapid.Bool().Draw(t, "FP8"), SequenceParallel: rapid.Bool().Draw(t, "sequence parallel"), Virtual: degree.Draw(t, "virtual"), Frozen: rapid.Bool().Draw(t, "frozen"),
 		}
 		b := job.Break(&c)
-		sum := (b.MicroBatches+float64(b.Stages)-1)*(b.Compute+b.Collectives+b.Transfer) + b.Reduce + b.Fixed
-		if want := job.Step(&c); !alike(sum, want) || b.Step != want {
-			t.Fatalf("%v s by parts and %v, want %v", sum, b.Step, want)
+		compute := b.Matrices + b.Attention + b.Traffic + b.Launches + b.Collectives
+		sum := (b.MicroBatches+b.Bubble)*(b.Compute+b.Gather-b.Hidden+b.Transfer) + b.Reduce + b.Update
+		if want := job.Step(&c); !alike(sum, want) || b.Step != want || !alike(compute, b.Compute) {
+			t.Fatalf("%v s by parts and %v, want %v; %v s of computing by parts, want %v", sum, b.Step, want, compute, b.Compute)
+		}
+		for _, part := range []float64{b.Matrices, b.Attention, b.Traffic, b.Launches, b.Collectives, b.Gather, b.Hidden, b.Gather - b.Hidden, b.Compute - b.Hidden, b.Transfer, b.Reduce, b.Update} {
+			if math.IsNaN(part) || part < 0 {
+				t.Fatalf("%+v of %+v", b, job)
+			}
 		}
 	})
 }

@@ -1,40 +1,136 @@
 package cost
 
-// TrainingBreakdown is the arithmetic of Training.Step. Times are in seconds.
+import "math"
+
+// TrainingBreakdown is the arithmetic of Training.Step. Times are in seconds, those of a micro-batch on a rank of the slowest stage, which has the
+// head, unless said otherwise.
 type TrainingBreakdown struct {
-	// Operations is the number of operations of an optimizer step over all ranks, recomputed ones included; Passes is the
-	// step's work in forward passes.
-	Operations, Passes float64
-	// MicroBatches is how many of each replica pass through the Stages one after the other.
-	MicroBatches float64
-	Stages       int
-	// Compute is the arithmetic of a micro-batch on a rank, at Rate operations per second. Collectives is what its ranks
-	// exchange, with keys and values of context ranks. Transfer is sending to the next stage and back.
-	Compute, Rate, Collectives, Transfer float64
-	// Reduce is the all-reduce of gradients over the replicas, at ReduceRate in bytes per second; Fixed is the rest.
-	Reduce, ReduceRate, Fixed float64
-	// Step is (MicroBatches + Stages - 1) x (Compute + Collectives + Transfer) + Reduce + Fixed.
+	// Operations is the number of operations of an optimizer step over all ranks, recomputed ones included.
+	Operations float64
+	// MicroBatches is how many of each replica pass through the Stages one after the other; Bubble is for how many more a stage waits.
+	MicroBatches, Bubble float64
+	Stages               int
+	// Matrices is the products of matrices at Rate operations per second, Attention its products, Traffic what is read and written between them and
+	// for the loss, Launches starting kernels. Collectives is what tensor, context and expert ranks exchange. Compute is the sum of these.
+	Matrices, Rate, Attention, Traffic, Launches, Collectives, Compute float64
+	// Gather is gathering weights and reducing gradients that ranks hold shares of, Hidden the part of it that Compute hides. Transfer is sending
+	// to the next stage and back.
+	Gather, Hidden, Transfer float64
+	// Reduce is what the last backward pass leaves of reducing gradients over the replicas after a step, at ReduceRate in bytes per second, which
+	// is the rate of Gather as well. Update is the optimizer and what is fixed.
+	Reduce, ReduceRate, Update float64
+	// Step is (MicroBatches + Bubble) x (Compute + Gather - Hidden + Transfer) + Reduce + Update.
 	Step float64
 }
 
+// overlapped returns what is left of something that is done beside work of some seconds, which hides at most a share of either.
+func overlapped(seconds, beside, share float64) float64 {
+	return seconds - share*min(seconds, beside)
+}
+
+// updateBytes is what AdamW reads and writes for a trained parameter: 32-bit weight and two moments both ways, and a gradient.
+const updateBytes = 28
+
 // Break evaluates a job and keeps the parts. The job must have passed its Check.
-func (t *Training) Break(c *Constants) TrainingBreakdown {
+func (t *Training) Break(c *TrainingConstants) TrainingBreakdown {
 	d := t.Strategy.degrees()
-	replicas, context, micro := float64(max(1, t.Replicas)), float64(max(1, t.Context)), max(1, t.MicroBatch)
-	passes, work := t.passes(), t.passes()*t.forward()
+	replicas, context, micro, runs := float64(max(1, t.Replicas)), float64(max(1, t.Context)), max(1, t.MicroBatch), float64(max(1, t.Virtual))
+	same := replicas * context
 	b := TrainingBreakdown{
-		Operations: work * t.Batch * t.Sequence, Passes: passes, MicroBatches: max(1, t.Batch/(replicas*micro)), Stages: int(d.stages),
-		Rate: t.Device.peak[bits16] * c[TrainingShare], Reduce: t.reduce(replicas*context, d), ReduceRate: t.network(), Fixed: c[StepSeconds],
+		Operations: t.Operations(), MicroBatches: max(1, t.Batch/(replicas*micro)), Bubble: (d.stages - 1) / runs, Stages: int(d.stages),
+		ReduceRate: t.between(same) * c[ExchangeShare],
 	}
 	tokens := micro * t.Sequence / context
-	s := newStepper(t.Profile, t.Device, c, d)
-	b.Compute = work * tokens / (d.ranks * d.stages * t.Device.peak[bits16] * c[TrainingShare])
-	reduced := passes * (t.Profile.layers*s.collect(tokens/d.data) + t.Profile.whole().mixture*s.exchange(tokens)) / d.stages
-	circulated := passes * t.circulate(tokens, context, d)
+	b.compute(t, c, tokens, d)
+	b.Collectives = t.collectives(c, tokens, context, d)
+	b.Compute += b.Collectives
 	if d.stages > 1 {
-		b.Transfer = 2 * (c[TransferSeconds] + tokens*t.Profile.hidden*2/d.tensor/t.network())
+		b.Transfer = 2 * runs * (c[ExchangeSeconds] + tokens*t.Profile.hidden*2/d.tensor/t.network())
 	}
-	b.Collectives = reduced + circulated
-	b.Step = (b.MicroBatches+d.stages-1)*(b.Compute+reduced+circulated+b.Transfer) + b.Reduce + b.Fixed
+	b.exchange(t, c, same, d)
+	b.Step = (b.MicroBatches+b.Bubble)*(b.Compute+b.Gather-b.Hidden+b.Transfer) + b.Reduce + b.Update
 	return b
+}
+
+// compute fills in what a rank does by itself.
+func (b *TrainingBreakdown) compute(t *Training, c *TrainingConstants, tokens float64, d degrees) {
+	w, p, device := t.work(), t.Profile, t.Device
+	again, attention, share := t.again(&w)
+	back := t.backward()
+	passes, own := 1+back, tokens/d.ranks
+	plain := device.peak[bits16] * c[Matrices16]
+	if b.Rate = plain; t.FP8 && device.peak[bits8] > 0 {
+		b.Rate = device.peak[bits8] * c[Matrices8]
+	}
+	b.Matrices = own * ((passes*w.layers+again)/d.stages/b.Rate + passes*w.head/plain)
+	read := device.Bandwidth
+	if t.Plain { // scores are kept
+		b.Attention = own * (3*w.attention + attention) / d.stages / plain
+		b.Traffic = own * 2 * c[ScoreTraffic] * w.scores * (2 + share) / d.stages / read
+	} else {
+		b.Attention = own * ((1+scoresBack)*w.attention + attention) / d.stages / (device.peak[bits16] * c[ScoresShare])
+	}
+	stream := keptStreams * p.hidden * p.layers
+	if !t.SequenceParallel {
+		stream *= d.tensor // each tensor rank has all of it
+	}
+	b.Traffic += own * 2 * (c[StreamTraffic]*(stream+w.inner)*(3+share)/d.stages + c[WordTraffic]*w.head/2/p.hidden) / read
+	b.Launches = c[PassSeconds] * p.layers * (3 + share) / d.stages
+	b.Compute = b.Matrices + b.Attention + b.Traffic + b.Launches
+}
+
+const (
+	// scoresBack is the products of attention's backward pass in those of its forward pass: five matrices, one of which are the scores again,
+	// and two (Dao, FlashAttention-2, arXiv:2307.08691).
+	scoresBack = 2.5
+	// keptStreams is how many values of the hidden size a layer has beside those of its matrices: see package memory.
+	keptStreams = 4
+)
+
+// collectives returns what tensor, context and expert ranks exchange: tensor ranks two all-reduces a layer in the forward and in the backward pass,
+// or as much in gathers and scatters where they share out tokens; expert ranks send the tokens of a mixture to their experts and back.
+func (t *Training) collectives(c *TrainingConstants, tokens, context float64, d degrees) float64 {
+	w, p := t.work(), t.Profile
+	_, attention, share := t.again(&w)
+	sum := t.circulate(tokens, context, d) * (3 + attention/max(1, w.attention))
+	if d.tensor > 1 {
+		sent := 2 * (d.tensor - 1) / d.tensor * tokens * p.hidden * 2
+		sum += 2 * (2 + share) * p.layers / d.stages * (c[ExchangeSeconds]*math.Log2(d.tensor) + sent/max(1, t.Device.Link*c[ExchangeShare]))
+	}
+	if experts := float64(t.Strategy.Expert); experts > 1 && w.mixtures > 0 {
+		sent := (experts - 1) / experts * tokens * p.experts.active * p.hidden * 2 / d.tensor
+		sum += 2 * (2 + share) * w.mixtures / d.stages * (c[ExchangeSeconds]*math.Log2(experts) + sent/(t.between(experts)*c[ExchangeShare]))
+	}
+	return sum
+}
+
+// exchange fills in what the ranks that hold the same weights exchange in 16 bits, and the update.
+func (b *TrainingBreakdown) exchange(t *Training, c *TrainingConstants, same float64, d degrees) {
+	held := t.held(d)
+	sent := (same - 1) / same * 2 * held / b.ReduceRate // to gather all, or to reduce all to shares
+	switch {
+	case same <= 1:
+	case t.gathers():
+		b.Gather = 2 * sent
+		if !t.Frozen {
+			b.Gather += sent
+		}
+	case t.Frozen:
+	case t.Sharding == "ZeRO2": // shares of gradients are kept, so that each pass reduces
+		b.Gather, b.Reduce = sent, sent
+	default:
+		b.Reduce = 2 * sent
+	}
+	b.Hidden = b.Gather - overlapped(b.Gather, b.Compute, c[Overlap])
+	if !t.Plain {
+		b.Reduce = overlapped(b.Reduce, b.Compute*2/3, c[Overlap])
+	}
+	b.Update = c[StepOverhead]
+	if !t.Frozen {
+		shared := 1.0
+		if t.Sharding != "" && t.Sharding != "None" {
+			shared = same
+		}
+		b.Update += held / shared * updateBytes / t.Device.Bandwidth
+	}
 }

@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -23,7 +24,11 @@ var Load = sync.OnceValues(func() (*Calibration, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.With(cells), nil
+	c = c.With(cells)
+	if c.training, err = parseTraining(trainingJSON); err != nil {
+		return nil, err
+	}
+	return c, nil
 })
 
 // Calibration is the constants of all families. The logarithm of a constant is a base plus what the architecture, the
@@ -37,10 +42,17 @@ type Calibration struct {
 	// Unmeasured are the spreads of families that were not measured, at the bases that those can have.
 	Unmeasured Widths `json:"unmeasured"`
 
-	cells *Cells
+	cells    *Cells
+	training *TrainingCalibration
 }
 
-var noCells Cells
+var (
+	noCells    Cells
+	noTraining TrainingCalibration
+)
+
+// Training returns the constants of training.
+func (c *Calibration) Training() *TrainingCalibration { return cmp.Or(c.training, &noTraining) }
 
 // With returns the calibration with what its constants were fitted to.
 func (c *Calibration) With(cells *Cells) *Calibration {
@@ -81,7 +93,6 @@ type Spread struct {
 	TTFT       float64 `json:"ttft"`
 	TPOT       float64 `json:"tpot"`
 	Throughput float64 `json:"throughput"`
-	Training   float64 `json:"training"`
 }
 
 // file is the data with the names of the constants, so that data with other constants is refused.

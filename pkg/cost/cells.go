@@ -24,11 +24,11 @@ type Cell struct {
 	Weights v1alpha1.Precision `json:"weights,omitempty"`
 	Cache   v1alpha1.Precision `json:"cache,omitempty"`
 	Reach   Reach              `json:"reach"`
-	Loads   []Served           `json:"loads,omitempty"`
+	Points  []Point            `json:"points,omitempty"`
 }
 
-// Served is a load: tokens in and out of a request, and the fewest and the most requests at a time that were measured with them.
-type Served [4]float64
+// served is a load: tokens in and out of a request, and the fewest and the most requests at a time that were measured with them.
+type served [4]float64
 
 // FamilyCells are the cells of a family.
 type FamilyCells struct {
@@ -53,7 +53,13 @@ type Cells struct {
 type familyCells struct {
 	reach Reach
 	// subjects are counted when they are asked for: a program asks about few families, and counting all takes longer than a plan.
-	subjects func() map[subject][]measuredCell
+	subjects func() map[subject]*measured
+}
+
+// measured is what was measured of a subject.
+type measured struct {
+	cells []measuredCell
+	neighbours
 }
 
 // subject is a model on a product.
@@ -66,7 +72,7 @@ type subject struct {
 type measuredCell struct {
 	formats formats
 	reach   Reach
-	loads   []Served
+	loads   []served
 }
 
 // makeup is what distinguishes models, whatever they are called and stored in: a model that was trained from another one has its makeup.
@@ -105,7 +111,7 @@ func (p *Profile) formats() formats {
 const like = 1.25
 
 // covers says whether a workload is like the load, or between its fewest and most requests.
-func (l *Served) covers(w *Workload) bool {
+func (l *served) covers(w *Workload) bool {
 	requests := w.requests()
 	return resembles(w.Input, l[0]) && resembles(w.Output, l[1]) && requests >= l[2]/like && requests <= l[3]*like
 }
@@ -115,8 +121,8 @@ func resembles(a, b float64) bool { return a <= b*like && b <= a*like }
 // requests is how many requests are in flight.
 func (w *Workload) requests() float64 { return max(1, w.Concurrency, w.Clients) }
 
-// Served returns the workload as the load of a cell.
-func (w *Workload) Served() Served { return Served{w.Input, w.Output, w.requests(), w.requests()} }
+// Load returns the workload as the load of a point.
+func (w *Workload) Load() [3]float64 { return [3]float64{w.Input, w.Output, w.requests()} }
 
 // has says whether the query is in the cell. Its subject must be the cell's.
 func (m *measuredCell) has(q *Query, need *Reach) bool {
@@ -142,7 +148,7 @@ func NewCells(families []FamilyCells) (*Cells, error) {
 	c := &Cells{families: map[Family]*familyCells{}}
 	for i := range families {
 		of := &families[i]
-		f := &familyCells{subjects: sync.OnceValue(func() map[subject][]measuredCell { return subjectsOf(of.Cells) })}
+		f := &familyCells{subjects: sync.OnceValue(func() map[subject]*measured { return subjectsOf(of.Cells) })}
 		for j := range of.Cells {
 			if name := of.Cells[j].Model; name != "" && !model.Known(name) {
 				return nil, fmt.Errorf("cells: model %q is not in the catalogue", name)
@@ -156,8 +162,8 @@ func NewCells(families []FamilyCells) (*Cells, error) {
 }
 
 // subjectsOf returns cells by their models and products; those without a model are of none.
-func subjectsOf(cells []Cell) map[subject][]measuredCell {
-	subjects := map[subject][]measuredCell{}
+func subjectsOf(cells []Cell) map[subject]*measured {
+	subjects := map[subject]*measured{}
 	for i := range cells {
 		cell := &cells[i]
 		m, err := model.Lookup(cell.Model)
@@ -166,9 +172,34 @@ func subjectsOf(cells []Cell) map[subject][]measuredCell {
 		}
 		p := NewProfile(m, Stored(m, cell.Weights, cell.Cache))
 		at := subject{p.makeup(), cell.Product}
-		subjects[at] = append(subjects[at], measuredCell{p.formats(), cell.Reach, cell.Loads})
+		of := subjects[at]
+		if of == nil {
+			of = &measured{}
+			subjects[at] = of
+		}
+		c := measuredCell{formats: p.formats(), reach: cell.Reach}
+		for j := range cell.Points {
+			point := &cell.Points[j]
+			c.serve(point.Load)
+			of.add(positionOf(&c.formats, &c.reach, point.Load), point)
+		}
+		of.cells = append(of.cells, c)
+	}
+	for _, of := range subjects {
+		of.shrink()
 	}
 	return subjects
+}
+
+// serve adds a load to those of the cell.
+func (m *measuredCell) serve(load [3]float64) {
+	for i := range m.loads {
+		if l := &m.loads[i]; l[0] == load[0] && l[1] == load[1] {
+			l[2], l[3] = min(l[2], load[2]), max(l[3], load[2])
+			return
+		}
+	}
+	m.loads = append(m.loads, served{load[0], load[1], load[2], load[2]})
 }
 
 // parseCells reads cells. The error names the part that does not match.

@@ -31,7 +31,7 @@ const (
 	TogetherPrompts                   // prompts ahead of one that arrives with others, whatever their number
 	TogetherShare                     // QueueShare's addition for requests that arrive together
 	ArrivalShare                      // share of what an instance can do under a limit that it does while requests arrive at random
-	TrainingShare                     // share of the 16-bit peak that forward and backward passes reach
+	TrainingShare                     // of training, which has constants of its own (TrainingConstants): to go with the next fit of serving
 	WaveShare                         // share of the running sequences that a batch keeps up
 
 	constants int = iota

@@ -9,7 +9,10 @@ import (
 
 // Estimator estimates queries of one family. It may be used by several goroutines at once.
 type Estimator struct {
+	family    Family
 	constants Constants
+	job       TrainingConstants
+	training  *TrainingCalibration
 	widths    *Widths
 	cells     *Cells
 	known     *familyCells // what was measured of the family; nil where nothing was
@@ -31,12 +34,15 @@ type Estimate struct {
 // Estimator returns the estimator of a family.
 func (c *Calibration) Estimator(f Family) *Estimator {
 	m := c.measured(f)
-	e := &Estimator{constants: c.constants(f, m), widths: &c.Unmeasured, cells: cmp.Or(c.cells, &noCells), beyond: c.beyond(f, m)}
+	e := &Estimator{family: f, constants: c.constants(f, m), training: c.Training(), job: c.Training().Constants(f.Architecture), widths: &c.Unmeasured, cells: cmp.Or(c.cells, &noCells), beyond: c.beyond(f, m)}
 	if m != nil {
 		e.widths, e.known = &m.Widths, e.cells.families[f]
 	}
 	return e
 }
+
+// TrainingConstants returns the constants of training on the estimator's architecture.
+func (e *Estimator) TrainingConstants() *TrainingConstants { return &e.job }
 
 // Constants returns the constants of the estimator's family.
 func (e *Estimator) Constants() *Constants { return &e.constants }
@@ -45,18 +51,32 @@ func (e *Estimator) Constants() *Constants { return &e.constants }
 func (e *Estimator) Spread(b Basis, r Regime) Spread { return e.widths.At(b)[r] }
 
 // Serve estimates serving. The query must have passed its Check.
-func (e *Estimator) Serve(q *Query) Estimate { return e.Around(q, Serve(q, &e.constants)) }
+func (e *Estimator) Serve(q *Query) Estimate { return e.Around(q, e.Times(q)) }
+
+// Times is Serve without ranges.
+func (e *Estimator) Times(q *Query) Times {
+	at := e.Corrected(q)
+	return Serve(&at, &e.constants)
+}
+
+// Corrected returns the query with what measurements near it differ by from the estimator's constants.
+func (e *Estimator) Corrected(q *Query) Query {
+	at := *q
+	at.Correction = e.correction(q)
+	return at
+}
 
 // ServeUnder estimates serving requests that arrive at random, at the highest load at which a token takes at most limit
 // seconds. The query must have passed its Check.
 func (e *Estimator) ServeUnder(q *Query, limit float64) Estimate {
-	return e.Around(q, ServeUnder(q, &e.constants, limit))
+	at := e.Corrected(q)
+	return e.Around(q, ServeUnder(&at, &e.constants, limit))
 }
 
 // Train estimates the seconds of an optimizer step. The job must have passed its Check.
 func (e *Estimator) Train(t *Training) (Range, Basis) {
-	basis := e.trainingBasis(t)
-	return around(t.Step(&e.constants), e.widths.At(basis)[Light].Training), basis
+	basis := e.training.Basis(e.family, t)
+	return around(t.Step(&e.job), e.training.Spread(basis)), basis
 }
 
 // Around adds ranges to times that were computed for a query with the estimator's constants.
@@ -106,6 +126,7 @@ func (q *Query) Check() error {
 		{"maxBatchedTokens", w.MaxBatchedTokens},
 		{"requests", w.Requests},
 		{"again", w.Again},
+		{"variation", w.Variation},
 	}))
 }
 
@@ -113,6 +134,8 @@ func (q *Query) Check() error {
 func (t *Training) Check() error {
 	return cmp.Or(t.Profile.check(), t.Device.check(), t.Strategy.check(), checkRate("contextRate", t.ContextRate), checkNumbers([]field{
 		{"replicas", float64(t.Replicas)},
+		{"local", float64(t.Local)},
+		{"virtual", float64(t.Virtual)},
 		{"context", float64(t.Context)},
 		{"batch", t.Batch},
 		{"microBatch", t.MicroBatch},

@@ -12,6 +12,7 @@ const (
 	TensorRTLLM    Engine = "TensorRT-LLM"
 	TensorRTLLMOld Engine = "TensorRT-LLM 0"
 	Megatron       Engine = "Megatron" // training
+	Torch          Engine = "Torch"    // training
 )
 
 // Family is what a set of constants belongs to.

@@ -20,9 +20,11 @@ type mixer struct {
 // mixerOf returns what mixes tokens in a layer whose matrices have so many weights.
 func mixerOf(m *model.Model, layer int, weights model.Matrices, precisions Precisions) mixer {
 	x := mixer{projections: linearOf(weights, precisions.Linear)}
-	if m.LayerKind(layer) == model.RecurrentLayer {
+	if m.Recurs(layer) {
 		x.state = float64(m.LayerStateBytesPerRank(layer, 1, precisions.Cache))
 		x.operations = recurrentOperations(m.Architecture.Recurrent)
+	}
+	if !m.Attends(layer) {
 		return x
 	}
 	if e := m.Architecture.Encoder; e != nil {
@@ -34,13 +36,17 @@ func mixerOf(m *model.Model, layer int, weights model.Matrices, precisions Preci
 }
 
 // recurrentOperations counts two operations to update and two to read each value of the state; the delta rule reads the
-// state once more.
+// state once more. A convolution alone takes two for each value that it reads.
 func recurrentOperations(r *v1alpha1.Recurrent) float64 {
 	state := float64(r.ValueHeads) * float64(r.KeyHeadDim) * float64(r.ValueHeadDim)
-	if r.Kind == v1alpha1.Lightning {
+	switch r.Kind {
+	case v1alpha1.GatedDelta, v1alpha1.KimiDelta:
+		return 6 * state
+	case v1alpha1.ShortConv:
+		return 2 * float64(r.ConvKernel) * state
+	default:
 		return 4 * state
 	}
-	return 6 * state
 }
 
 // expertsOf returns routed experts of so many weights each.

@@ -32,6 +32,7 @@ type Profile struct {
 	experts   experts
 	head      linear
 	encoder   encoder
+	down      float64 // share of a feed-forward block's weights that its last matrix has
 	runs      []run
 	all       counts // of the layers
 }
@@ -39,7 +40,7 @@ type Profile struct {
 // run is layers first to end-1, which have the same operators.
 type run struct {
 	first, end, mixer int
-	mixture           bool
+	mixture, bare     bool
 }
 
 // maxMixers bounds the kinds of mixers of a model: recurrent ones, and windowed or full attention without compression or
@@ -48,16 +49,19 @@ const maxMixers = 12
 
 // counts says how many layers of each kind there are.
 type counts struct {
-	mixers         [maxMixers]float64
-	dense, mixture float64
+	mixers               [maxMixers]float64
+	bare, dense, mixture float64 // by the feed-forward block
 }
 
 // add counts some layers of a run.
 func (n *counts) add(r *run, layers int) {
 	n.mixers[r.mixer] += float64(layers)
-	if r.mixture {
+	switch {
+	case r.mixture:
 		n.mixture += float64(layers)
-	} else {
+	case r.bare:
+		n.bare += float64(layers)
+	default:
 		n.dense += float64(layers)
 	}
 }
@@ -88,7 +92,10 @@ func NewProfile(m *model.Model, precisions Precisions) *Profile {
 	p := &Profile{
 		class: classOf(a), layers: float64(a.Layers), hidden: float64(a.HiddenSize),
 		attention: attentionOf(a, precisions.Cache), encoder: encoderOf(m),
-		head: linearOf(model.Matrices{Split: int64(a.HiddenSize) * int64(a.VocabSize)}, v1alpha1.BF16),
+		head: linearOf(headOf(a), v1alpha1.BF16), down: 1. / 3,
+	}
+	if a.MLP.Ungated {
+		p.down = 1. / 2
 	}
 	var forms []run
 	for _, layers := range m.LayerRuns(precisions.Linear) {
@@ -107,9 +114,11 @@ func NewProfile(m *model.Model, precisions Precisions) *Profile {
 func (p *Profile) form(m *model.Model, layer int, precisions Precisions) run {
 	work := m.Work(layer)
 	block := linearOf(work.Block, precisions.Linear)
-	if work.Expert > 0 {
+	bare := work.Expert == 0 && block.all() == 0
+	switch {
+	case work.Expert > 0:
 		p.shared, p.experts = block, expertsOf(m.Architecture.MoE, work.Expert, precisions.Experts)
-	} else {
+	case !bare:
 		p.dense = block
 	}
 	x := mixerOf(m, layer, work.Mixer, precisions)
@@ -117,7 +126,14 @@ func (p *Profile) form(m *model.Model, layer int, precisions Precisions) run {
 	if at < 0 {
 		at, p.mixers = len(p.mixers), append(p.mixers, x)
 	}
-	return run{mixer: at, mixture: work.Expert > 0}
+	return run{mixer: at, mixture: work.Expert > 0, bare: bare}
+}
+
+func headOf(a *v1alpha1.Architecture) model.Matrices {
+	if a.NoHead {
+		return model.Matrices{}
+	}
+	return model.Matrices{Split: int64(a.HiddenSize) * int64(a.VocabSize)}
 }
 
 // among counts layers first to end-1.

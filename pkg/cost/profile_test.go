@@ -23,11 +23,11 @@ func catalogue(t *testing.T, call func(m *model.Model, p *Profile)) {
 }
 
 // TestActiveWeights holds the operators of a profile to the model's own count. What operators leave out are norms, biases
-// and convolutions.
+// and convolutions, which are most of small models and of those with a state for each channel.
 func TestActiveWeights(t *testing.T) {
 	catalogue(t, func(m *model.Model, p *Profile) {
 		got, want := p.weights(p.experts.active), float64(m.ActiveParameters())
-		if off := got/want - 1; off > 0 || off < -0.001 {
+		if off := got/want - 1; off > 0 || off < -0.003 {
 			t.Errorf("%s: %.6g weights in operators, %.6g active parameters (%+.3f %%)", m.Name, got, want, 100*off)
 		}
 	})

@@ -15,6 +15,8 @@ type Workload struct {
 	MaxBatchedTokens float64
 	// Requests is how many requests are offered at once in all; 0 means that there is always another one.
 	Requests float64
+	// Variation is the standard deviation of answers as a share of their mean; 0 where all are alike.
+	Variation float64
 	// Again is the tokens of a request that are computed again since it was preempted, in the mean over all requests.
 	Again float64
 	// Together says that all requests have the same lengths and start at once, as some load generators do. Such requests
@@ -33,6 +35,8 @@ type Query struct {
 	Cut *Cut
 	// Transfer is the rate at which stages on Device send to each other, in bytes per second; 0 takes what its links reach.
 	Transfer float64
+	// Correction is what measurements near the query differ by from what the constants give; the zero value corrects nothing.
+	Correction Correction
 	// Stages lists the stages of a pipeline over unequal devices, in order; neither Strategy.Pipeline nor Cut and Transfer count
 	// then.
 	Stages []Stage
@@ -49,7 +53,7 @@ type Times struct {
 // Serve evaluates a query with given constants.
 func Serve(q *Query, c *Constants) Times {
 	s := newInstance(q, c)
-	return s.serve(q.Workload.bounded())
+	return q.Correction.of(s.serve(q.Workload.bounded()))
 }
 
 func (s *instance) serve(w Workload) Times {
@@ -167,7 +171,10 @@ func (w *Workload) mixed(chunk float64) batch {
 // throughput returns output tokens per second. A bounded number of requests runs in waves, the last one smaller.
 func (s *instance) throughput(w Workload) float64 {
 	w.Concurrency *= s.c[WaveShare]
-	if w.Requests <= 0 || w.Requests > 8*w.Concurrency {
+	switch {
+	case w.Requests > 0 && w.Variation > 0:
+		return w.Requests * w.Output / s.drained(w)
+	case w.Requests <= 0 || w.Requests > 8*w.Concurrency:
 		return w.Concurrency / s.interleaved(w, w.Concurrency, s.decode(w, w.Concurrency))
 	}
 	waves := math.Floor(w.Requests / w.Concurrency)
@@ -192,8 +199,8 @@ func (s *instance) wave(w Workload, sequences float64) float64 {
 func ServeUnder(q *Query, c *Constants, limit float64) Times {
 	s := newInstance(q, c)
 	w := q.Workload.bounded()
-	w.Concurrency = s.largest(w, limit)
-	t := s.serve(w)
+	w.Concurrency = s.largest(w, limit/math.Exp(q.Correction.Pace))
+	t := q.Correction.of(s.serve(w))
 	t.OutputTokensPerSecond *= c[ArrivalShare]
 	return t
 }

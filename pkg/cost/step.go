@@ -117,6 +117,7 @@ func newStepper(p *Profile, d *Device, c *Constants, g degrees) stepper {
 // layerTimes are the seconds that a batch takes in one layer of each kind and at the ends of a model.
 type layerTimes struct {
 	mixers         [maxMixers]float64
+	bare           float64 // without a feed-forward block
 	dense, mixture float64
 	encoder, head  float64
 }
@@ -135,6 +136,9 @@ func (s *stepper) times(b batch) layerTimes {
 		t.mixers[i] = s.mix(&p.mixers[i], &b, tokens)
 	}
 	whole := p.whole()
+	if whole.bare > 0 {
+		t.bare = every
+	}
 	if whole.dense > 0 {
 		t.dense = every + s.linear(&p.dense, tokens)
 	}
@@ -150,7 +154,7 @@ func (s *stepper) times(b batch) layerTimes {
 
 // layers returns the time of the counted layers.
 func (t *layerTimes) layers(n *counts, kinds int) float64 {
-	sum := n.dense*t.dense + n.mixture*t.mixture
+	sum := n.bare*t.bare + n.dense*t.dense + n.mixture*t.mixture
 	for i, seconds := range t.mixers[:kinds] {
 		sum += n.mixers[i] * seconds
 	}
@@ -208,7 +212,10 @@ func (s *stepper) mix(m *mixer, b *batch, tokens float64) float64 {
 	t := s.linear(&m.projections, tokens)
 	if m.state > 0 {
 		moved := 2 * (b.sequences + b.finished) * m.state / s.tensor / s.cache
-		return t + soft(moved, tokens*m.operations/s.tensor/s.products)
+		t += soft(moved, tokens*m.operations/s.tensor/s.products)
+	}
+	if m.fixed == 0 && m.attended[0].per == 0 {
+		return t
 	}
 	a := &s.p.attention
 	heads := math.Ceil(a.heads / s.tensor)

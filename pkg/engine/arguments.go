@@ -101,7 +101,14 @@ const (
 	ForProcesses Purpose = "number of processes"
 	ForProcess   Purpose = "number of the process"
 
+	ForVirtual          Purpose = "layers of each run of a stage"
+	ForSequenceParallel Purpose = "tokens shared out among tensor ranks"
+	ForFP8              Purpose = "training in FP8"
+	ForOverlap          Purpose = "gradients reduced beside the backward pass"
+	ForOverlapGather    Purpose = "weights gathered beside the forward pass"
+
 	ForRecompute       Purpose = "what of the activations is computed again"
+	ForRecomputeParts  Purpose = "parts of layers that are computed again"
 	ForRecomputeBy     Purpose = "which layers are computed again"
 	ForRecomputeLayers Purpose = "layers that are computed again together"
 )

@@ -1,10 +1,12 @@
 package engine
 
 const (
-	megatronArgs  = "https://github.com/NVIDIA/Megatron-LM/blob/307dcf37f03d44da131ba21999278abe4112d2ad/megatron/training/arguments.py"
-	jaxCluster    = "https://docs.jax.dev/en/latest/multi_process.html"
-	jaxTrainer    = "https://www.kubeflow.org/docs/components/trainer/user-guides/jax/"
-	deepSpeedArgs = "https://github.com/deepspeedai/DeepSpeed/blob/2d991ba352b73e1bdc3d754a245bb85d61f0eb6e/deepspeed/launcher/runner.py"
+	megatronArgs = "https://github.com/NVIDIA/Megatron-LM/blob/307dcf37f03d44da131ba21999278abe4112d2ad/megatron/training/arguments.py"
+	// megatronConfig describes recompute_modules, which is an option of the command under the same name.
+	megatronConfig = "https://github.com/NVIDIA/Megatron-LM/blob/002526d81b81f6ab534e93844f9a228709887494/megatron/core/transformer/transformer_config.py"
+	jaxCluster     = "https://docs.jax.dev/en/latest/multi_process.html"
+	jaxTrainer     = "https://www.kubeflow.org/docs/components/trainer/user-guides/jax/"
+	deepSpeedArgs  = "https://github.com/deepspeedai/DeepSpeed/blob/2d991ba352b73e1bdc3d754a245bb85d61f0eb6e/deepspeed/launcher/runner.py"
 )
 
 // megatronArguments are options of a program of Megatron-LM, by the versions of its core.
@@ -19,6 +21,11 @@ var megatronArguments = Arguments{
 	{For: ForLength, Name: "--seq-length", Least: 1, Since: "0.13.0", Source: megatronArgs},
 	{For: ForMicroBatch, Name: "--micro-batch-size", Least: 1, Since: "0.13.0", Source: megatronArgs},
 	{For: ForGlobalBatch, Name: "--global-batch-size", Least: 1, Since: "0.13.0", Source: megatronArgs},
+	{For: ForVirtual, Name: "--num-layers-per-virtual-pipeline-stage", Least: 1, Since: "0.13.0", Source: megatronArgs},
+	{For: ForSequenceParallel, Name: "--sequence-parallel", Takes: Switch, Since: "0.13.0", Source: megatronArgs},
+	{For: ForFP8, Name: "--fp8-format", Takes: Word, Values: []string{"e4m3", "hybrid"}, Since: "0.13.0", Source: megatronArgs},
+	{For: ForOverlap, Name: "--overlap-grad-reduce", Takes: Switch, Since: "0.13.0", Source: megatronArgs},
+	{For: ForOverlapGather, Name: "--overlap-param-gather", Takes: Switch, Since: "0.13.0", Source: megatronArgs},
 	{For: ForSharding, Name: "--use-distributed-optimizer", Takes: Switch, Since: "0.13.0", Source: megatronArgs},
 	{For: ForBF16, Name: "--bf16", Takes: Switch, Since: "0.13.0", Source: megatronArgs},
 	{For: ForFP16, Name: "--fp16", Takes: Switch, Since: "0.13.0", Source: megatronArgs},
@@ -26,6 +33,10 @@ var megatronArguments = Arguments{
 	{
 		For: ForRecompute, Name: "--recompute-granularity", Takes: Word, Values: []string{"full", "selective"}, Since: "0.13.0",
 		Source: megatronArgs,
+	},
+	{
+		For: ForRecomputeParts, Name: "--recompute-modules", Takes: Word, Values: []string{"core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe"}, Since: "0.13.0",
+		Source: megatronConfig,
 	},
 	{
 		For: ForRecomputeBy, Name: "--recompute-method", Takes: Word, Values: []string{"uniform", "block"}, Since: "0.13.0",

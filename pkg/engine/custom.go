@@ -12,6 +12,7 @@ import (
 // with the variables of torch.distributed.
 var custom = Engine{
 	Stages:    Stages{Cuts: CutAnywhere},
+	Jobs:      anyJob,
 	Ranks:     Ranks{Order: "tp-cp-dp-pp", Experts: Experts{Over: []string{"tp", "cp", "dp"}}},
 	Memory:    program,
 	Launchers: []string{"env"},

@@ -30,6 +30,8 @@ type Engine struct {
 	Parallelism Parallelism
 	// Stages is how layers are divided into the stages of a pipeline.
 	Stages Stages
+	// Jobs is what it can do in training beside the usual.
+	Jobs Jobs
 	// Ranks is how ranks are numbered.
 	Ranks Ranks
 	// Memory is what the engine takes of a device.

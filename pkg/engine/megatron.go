@@ -14,6 +14,7 @@ var megatron = Engine{
 	Uses:        []Use{Training},
 	Parallelism: Parallelism{TrainsExperts: true, Context: &Context{Pieces: 2}},
 	Stages:      Stages{Cuts: CutEnds, Without: []trait{withEncoder}},
+	Jobs:        Jobs{SharesTokens: true, Interleaves: true, FP8: true},
 	Ranks:       Ranks{Order: "tp-cp-ep-dp-pp", Experts: Experts{Over: []string{"cp", "dp"}}},
 	Memory:      sharingOverContext,
 	Launchers:   []string{"megatron"},

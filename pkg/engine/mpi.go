@@ -6,6 +6,7 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 var mpi = Engine{
 	Name:      v1alpha1.EngineMPI,
 	Stages:    Stages{Cuts: CutAnywhere},
+	Jobs:      anyJob,
 	Ranks:     Ranks{Order: "tp-cp-dp-pp", Experts: Experts{Over: []string{"tp", "cp", "dp"}}, ByMPI: true},
 	Memory:    program,
 	Launchers: []string{"openmpi", "mpich"},

@@ -94,7 +94,7 @@ func refuse(degree string, value int, format string, arguments ...any) *Refusal 
 
 // Refuses says why the engine cannot run a case; nil where it can.
 func (e *Engine) Refuses(c *Case) *Refusal {
-	for _, rule := range [...]func(*Case) *Refusal{e.refusesTensor, e.RefusesPipeline, e.RefusesData, e.RefusesContext, e.RefusesExperts} {
+	for _, rule := range [...]func(*Case) *Refusal{e.RefusesJob, e.refusesTensor, e.RefusesPipeline, e.RefusesData, e.RefusesContext, e.RefusesExperts} {
 		if r := rule(c); r != nil {
 			return r
 		}
@@ -118,7 +118,7 @@ func (e *Engine) refusesTensor(c *Case) *Refusal {
 func (e *Engine) RefusesPipeline(c *Case) *Refusal {
 	a, s := c.Architecture, &e.Stages
 	if c.Stages <= 1 {
-		return nil
+		return e.refusesInterleaving(c)
 	}
 	if c.Stages > int(a.Layers) {
 		return refuse(DegreePipeline, c.Stages, "%s has %d layers: use at most that", c.Model, a.Layers)
@@ -137,7 +137,7 @@ func (e *Engine) RefusesPipeline(c *Case) *Refusal {
 	if count := c.MicroBatches(); count > 0 && s.MicroBatches != nil && !s.MicroBatches(count, c.Stages) {
 		return refuse(DegreePipeline, c.Stages, "%s cannot run %d stages with %d micro-batches of a data rank in a step", e.Name, c.Stages, count)
 	}
-	return nil
+	return e.refusesInterleaving(c)
 }
 
 // MicroBatches returns the number of micro-batches of a data rank in a step of training; 0 in inference.
@@ -150,6 +150,9 @@ func (c *Case) MicroBatches() int {
 
 // RefusesContext says why ranks cannot share out the tokens of a sequence.
 func (e *Engine) RefusesContext(c *Case) *Refusal {
+	if r := e.refusesTokens(c); r != nil {
+		return r
+	}
 	rule := e.Parallelism.Context
 	switch {
 	case c.Context <= 1:

@@ -23,11 +23,21 @@ type share struct {
 	count int32
 }
 
+// keyed are the rules of recurrence whose key heads ranks share out; of the others, ranks repeat what heads have in common. Source:
+// extra_groups_for_head_shards of vLLM's mamba_mixer2.py.
+var keyed = map[v1alpha1.RecurrentKind]bool{v1alpha1.GatedDelta: true, v1alpha1.Lightning: true, v1alpha1.KimiDelta: true}
+
 // shares returns the amounts that a tensor degree must divide; 0 where a model has none.
-func shares(a *v1alpha1.Architecture) [7]share {
-	list := [7]share{{"heads", a.Attention.Heads}, {"columns of a feed-forward block", a.MLP.IntermediateSize}}
+func shares(a *v1alpha1.Architecture) [8]share {
+	list := [8]share{{"heads", a.Attention.Heads}, {"columns of a feed-forward block", a.MLP.IntermediateSize}}
 	if r := a.Recurrent; r != nil {
-		list[2], list[3] = share{"key heads of recurrent layers", r.KeyHeads}, share{"value heads of recurrent layers", r.ValueHeads}
+		list[3] = share{"value heads of recurrent layers", r.ValueHeads}
+		if keyed[r.Kind] {
+			list[2] = share{"key heads of recurrent layers", r.KeyHeads}
+		}
+	}
+	if w := a.Attention.Windowed; w != nil {
+		list[7] = share{"heads of layers with a window", w.Heads}
 	}
 	if c := a.Attention.Compressed; c != nil {
 		list[4] = share{"groups of heads", c.OutputGroups}
@@ -44,7 +54,7 @@ func splits(a *v1alpha1.Architecture, degree int) bool {
 	return divides(&list, degree) && !cutsKeys(a, degree)
 }
 
-func divides(list *[7]share, degree int) bool {
+func divides(list *[8]share, degree int) bool {
 	for i := range list {
 		if int(list[i].count)%degree != 0 {
 			return false
@@ -56,7 +66,11 @@ func divides(list *[7]share, degree int) bool {
 // cutsKeys says whether key and value heads can be neither shared out nor repeated evenly. A latent is on every rank.
 func cutsKeys(a *v1alpha1.Architecture, degree int) bool {
 	kv := max(1, int(a.Attention.KVHeads))
-	return a.Attention.MLA == nil && kv%degree != 0 && degree%kv != 0
+	cut := func(kv int) bool { return kv%degree != 0 && degree%kv != 0 }
+	if w := a.Attention.Windowed; w != nil && cut(max(1, int(w.KVHeads))) {
+		return true
+	}
+	return a.Attention.MLA == nil && cut(kv)
 }
 
 // unsplit returns the refusal of a tensor degree that does not divide the model; it names the amount.

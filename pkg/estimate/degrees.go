@@ -45,14 +45,14 @@ func (d Degrees) normal() (Degrees, error) {
 }
 
 // legal refuses degrees that the engine cannot run, and returns them with the experts split as they must be: a mixture whose
-// experts the ranks would cut is spread by whole experts. Training is nil for serving, and data its data ranks.
-func (p *place) legal(training *v1alpha1.TrainingWorkload, data int) error {
+// experts the ranks would cut is spread by whole experts. Training is nil for serving, and data and context its data and context ranks.
+func (p *place) legal(training *v1alpha1.TrainingWorkload, data, context int) error {
 	m, d := p.Model, &p.Degrees
 	if m.Architecture.MoE == nil && d.AttentionData > 1 {
 		return fmt.Errorf("dp %d: %s has no experts to share among groups: use replicas %d instead", d.AttentionData, m.Name, d.AttentionData)
 	}
 	c := &engine.Case{
-		Model: m.Name, Architecture: &m.Architecture, Training: training, Tensor: d.Tensor, Stages: d.Pipeline, Data: data, Context: 1, Expert: d.Expert,
+		Model: m.Name, Architecture: &m.Architecture, Training: training, Tensor: d.Tensor, Stages: d.Pipeline, Data: data, Context: context, Expert: d.Expert,
 		Side: m.BlockSide(p.Weights), CutsBlocks: m.CutsBlocks(p.Weights, d.Tensor),
 	}
 	refused := p.Engine.Refuses(c)
@@ -72,4 +72,5 @@ func (p *place) legal(training *v1alpha1.TrainingWorkload, data int) error {
 // flags are the names of the degrees on the command line.
 var flags = map[string]string{
 	engine.DegreeTensor: "tp", engine.DegreePipeline: "pp", engine.DegreeData: "dp", engine.DegreeExpert: "ep", engine.DegreeContext: "cp",
+	engine.FieldSequenceParallel: "sequence-parallel", engine.FieldVirtualStages: "virtual-stages", engine.FieldCompute: "fp8",
 }

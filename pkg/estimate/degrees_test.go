@@ -50,7 +50,7 @@ func TestLegality(t *testing.T) {
 			d, err := tt.degrees.normal()
 			p := place{Deployment: Deployment{Model: m, Engine: must(FindEngine("SGLang")), Weights: v1alpha1.Precision(tt.weights), Degrees: d}}
 			if err == nil {
-				err = p.legal(nil, d.AttentionData)
+				err = p.legal(nil, d.AttentionData, 1)
 			}
 			d, warnings := p.Degrees, p.warnings
 			if tt.want != "" {

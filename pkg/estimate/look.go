@@ -40,10 +40,10 @@ func nodeOf(p *accelerator.Product) fleet.Node {
 	return fleet.Node{Name: "imagined", Inventory: inventory}
 }
 
-// at looks at the shape of some degrees with so many data ranks, of which inside share an island. The candidate has a footprint whether
+// at looks at the shape of some degrees with so many data and context ranks, of which inside share an island. The candidate has a footprint whether
 // it fits or not.
-func (l *look) at(d Degrees, data, inside int) (*shape.Candidate, error) {
-	degrees := shape.Degrees{Tensor: d.Tensor, Data: data, Expert: d.Expert, Context: 1, Decode: 1, Inside: inside}
+func (l *look) at(d Degrees, data, context, inside int) (*shape.Candidate, error) {
+	degrees := shape.Degrees{Tensor: d.Tensor, Data: data, Expert: d.Expert, Context: context, Decode: 1, Inside: inside}
 	c := l.tier.On(l.flavor, degrees, d.Pipeline, slices.Repeat([]int64{l.flavor.Offer}, d.Pipeline))
 	if c.Verdict == shape.NotDivided {
 		return nil, errors.New(c.Why())
@@ -65,6 +65,6 @@ func degree(n int) *int32 {
 }
 
 // parallelism returns the degrees as a placement asks for them.
-func (d Degrees) parallelism(data int) *v1alpha1.Parallelism {
-	return &v1alpha1.Parallelism{Tensor: degree(d.Tensor), Pipeline: degree(d.Pipeline), Data: degree(data), Expert: degree(d.Expert), Context: degree(1)}
+func (d Degrees) parallelism(data, context int) *v1alpha1.Parallelism {
+	return &v1alpha1.Parallelism{Tensor: degree(d.Tensor), Pipeline: degree(d.Pipeline), Data: degree(data), Expert: degree(d.Expert), Context: degree(context)}
 }

@@ -122,8 +122,8 @@ type place struct {
 	warnings []string
 }
 
-// placed checks a deployment and fills in what is not said. Training is nil for serving.
-func (d Deployment) placed(training *v1alpha1.TrainingWorkload) (*place, error) {
+// placed checks a deployment and fills in what is not said. Training is nil for serving, and has context ranks.
+func (d Deployment) placed(training *v1alpha1.TrainingWorkload, context int) (*place, error) {
 	p := &place{Deployment: d}
 	if p.Model == nil {
 		return nil, errors.New("model: name one of the catalogue or give its config.json")
@@ -161,7 +161,7 @@ func (d Deployment) placed(training *v1alpha1.TrainingWorkload) (*place, error) 
 	if training != nil {
 		data = p.Replicas
 	}
-	if err := p.legal(training, data); err != nil {
+	if err := p.legal(training, data, context); err != nil {
 		return nil, err
 	}
 	p.fabric()
@@ -259,11 +259,11 @@ func Serve(s Serving) (*Answer, error) {
 	if err := s.normal(); err != nil {
 		return nil, err
 	}
-	p, err := s.placed(nil)
+	p, err := s.placed(nil, 1)
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.look(p, p.Degrees.parallelism(p.Degrees.AttentionData), p.Degrees.Devices())
+	l, err := s.look(p, p.Degrees.parallelism(p.Degrees.AttentionData, 1), p.Degrees.Devices())
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +272,7 @@ func Serve(s Serving) (*Answer, error) {
 
 // on estimates a valid deployment on the devices that the planner looks at.
 func (s *Serving) on(p *place, l *look) (*Answer, error) {
-	c, err := l.at(p.Degrees, p.Degrees.AttentionData, p.inside)
+	c, err := l.at(p.Degrees, p.Degrees.AttentionData, 1, p.inside)
 	if err != nil {
 		return nil, err
 	}
@@ -331,6 +331,9 @@ func (s *Serving) times(p *place, a *Answer, c *shape.Candidate, offer int64) er
 	load := &q.Workload
 	load.Concurrency = max(1, float64(a.Concurrency.Running)/copies)
 	load.Clients, load.Requests = float64(s.Concurrency)/copies, float64(s.Requests)/copies
+	if s.longest() > s.Input+s.Output {
+		load.Variation = float64(s.Variation) / 100
+	}
 	each := int64(math.Ceil(load.Concurrency))
 	spare := c.Footprint.Spared(c.Ends, func(int) int64 { return offer }, each)
 	if pressed := c.Tier.Problem.Pressure(spare, each, c.Data); pressed.Waiting > 0 {
@@ -352,6 +355,7 @@ func (s *Serving) times(p *place, a *Answer, c *shape.Candidate, offer int64) er
 			a.limit(&got, copies)
 		}
 	}
+	*a.query = e.Corrected(a.query)
 	a.times(&got, copies)
 	return nil
 }

@@ -175,7 +175,7 @@ func (r *Renting) on(rented *price.Shape) outcome {
 	}
 	s := r.Serving
 	s.Product, s.Degrees, s.DevicesPerNode = product, Degrees{}, rented.Devices
-	p, err := s.placed(nil)
+	p, err := s.placed(nil, 1)
 	if err != nil {
 		return outcome{reason: err.Error()}
 	}
@@ -228,7 +228,7 @@ const searches = 12
 
 // within serves at the asked concurrency, or at the largest one that meets the limits where none is asked.
 func (r *Renting) within(s Serving, l *look) outcome {
-	p, err := s.placed(nil)
+	p, err := s.placed(nil, 1)
 	if err != nil {
 		return outcome{reason: err.Error()}
 	}

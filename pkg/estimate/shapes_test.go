@@ -75,7 +75,7 @@ func TestMixturesSpreadExperts(t *testing.T) {
 	spreads := func(model string) []Degrees {
 		r := renting(t, model, func(*Renting) {})
 		r.Serving.Product = must(accelerator.Find("H200"))
-		p := must(r.placed(nil))
+		p := must(r.placed(nil, 1))
 		return must(r.Serving.look(p, nil, 8)).spreads()
 	}
 	if dense := spreads("Llama-3.1-8B"); len(dense) != 10 || slices.ContainsFunc(dense, func(d Degrees) bool { return d.AttentionData > 1 || d.Expert > 1 || 8%d.Devices() != 0 }) {

@@ -14,6 +14,8 @@ import (
 // data-parallel ranks.
 type Training struct {
 	Deployment
+	// Context is the number of ranks that share out the tokens of a sequence; 0 counts as 1.
+	Context  int
 	Workload v1alpha1.TrainingWorkload
 }
 
@@ -40,6 +42,7 @@ type Trained struct {
 	Workload       v1alpha1.TrainingWorkload `json:"workload"`
 	Degrees        Degrees                   `json:"degrees"`
 	Data           int                       `json:"data"`
+	Context        int                       `json:"context"`
 	Devices        int                       `json:"devices"`
 	DevicesPerNode int                       `json:"devicesPerNode"`
 	Link           Link                      `json:"link"`
@@ -70,12 +73,13 @@ func baseOf(method v1alpha1.TrainingMethod) v1alpha1.Precision {
 
 func (t *Training) normal() error {
 	w := &t.Workload
-	t.Replicas, w.MicroBatch, t.Weights = cmp.Or(t.Replicas, 1), cmp.Or(w.MicroBatch, 1), cmp.Or(t.Weights, baseOf(w.Method))
+	t.Replicas, t.Context, w.MicroBatch, t.Weights = cmp.Or(t.Replicas, 1), cmp.Or(t.Context, 1), cmp.Or(w.MicroBatch, 1), cmp.Or(t.Weights, baseOf(w.Method))
 	if t.Degrees.AttentionData > 1 {
 		return fmt.Errorf("dp %d: training has data ranks and no attention data groups: leave it at 1", t.Degrees.AttentionData)
 	}
 	if err := withinBounds([]bound{
 		{"data", int64(t.Replicas), 1, maxReplicas},
+		{"cp", int64(t.Context), 1, maxDegree},
 		{"sequence", int64(w.SequenceLength), 1, maxTokens},
 		{"global-batch", int64(w.GlobalBatch), 1, 1 << 20},
 		{"micro-batch", int64(w.MicroBatch), 1, 1 << 16},
@@ -94,24 +98,34 @@ func Train(t Training) (*Trained, error) {
 	if err := t.normal(); err != nil {
 		return nil, err
 	}
-	p, err := t.placed(&t.Workload)
+	p, err := t.placed(&t.Workload, t.Context)
 	if err != nil {
 		return nil, err
 	}
+	if t.Workload.Compute == v1alpha1.FP8 && !computes(&p.Product, v1alpha1.FP8) {
+		return nil, fmt.Errorf("fp8: %s does not compute in it: leave it out, or use devices that do", p.Product.Name)
+	}
+	devices := p.Degrees.Devices() * t.Replicas * t.Context
 	l, err := p.look(&v1alpha1.ModelPlacementSpec{
-		Parallelism: p.Degrees.parallelism(t.Replicas), Workload: v1alpha1.Workload{Training: &t.Workload},
-	}, shape.Limits{}, p.Degrees.Devices()*t.Replicas)
+		Parallelism: p.Degrees.parallelism(t.Replicas, t.Context), Workload: v1alpha1.Workload{Training: &t.Workload},
+	}, shape.Limits{}, devices)
 	if err != nil {
 		return nil, err
 	}
-	c, err := l.at(p.Degrees, t.Replicas, 1)
+	inside := 1 // context ranks that share an island
+	if p.Degrees.Tensor*t.Context <= p.island {
+		inside = t.Context
+	} else {
+		p.warn("%d context ranks of %d tensor ranks each pass keys and values on over the network, at %.0f Gbit/s a device, which nothing was calibrated on", t.Context, p.Degrees.Tensor, p.NetworkGbps)
+	}
+	c, err := l.at(p.Degrees, t.Replicas, t.Context, inside)
 	if err != nil {
 		return nil, err
 	}
 	stages := divide(c.Footprint.Footprint, c.Ends, l.memory)
 	a := &Trained{
 		Memory: fullest(stages), Stages: stages, Reason: shortfall(stages), Model: p.Model.Name, Device: p.Product.Name, Engine: p.Engine.Name,
-		Weights: p.Weights, Workload: t.Workload, Degrees: p.Degrees, Data: t.Replicas, Devices: p.Degrees.Devices() * t.Replicas,
+		Weights: p.Weights, Workload: t.Workload, Degrees: p.Degrees, Data: t.Replicas, Context: t.Context, Devices: devices,
 		DevicesPerNode: p.DevicesPerNode, Link: p.link, Warnings: p.warnings, footprint: c.Footprint.Footprint,
 	}
 	if a.Fits = a.Reason == ""; !a.Fits {
@@ -138,7 +152,7 @@ func (t *Training) times(p *place, a *Trained, c *shape.Candidate) error {
 	tokens := job.Batch * job.Sequence
 	all := job.Operations() / 1e12 / float64(a.Devices)
 	plain := job
-	plain.Checkpointing = false
+	plain.Recompute = v1alpha1.RecomputeNone
 	model := plain.Operations() / 1e12 / float64(a.Devices)
 	a.StepSeconds, a.TokensPerSecond = figure(step.Value), figure(tokens/step.Value)
 	a.TFLOPSPerDevice, a.ModelTFLOPSPerDevice = figure(all/step.Value), figure(model/step.Value)

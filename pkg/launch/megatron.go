@@ -25,7 +25,7 @@ var megatron = launcher{
 			w.tell(engine.ForExpertTensor, s.Tensor)
 		}
 		w.precision(c)
-		w.training(c.Training)
+		w.training(c)
 		if slices.Max(c.Split) != slices.Min(c.Split) {
 			w.tell(engine.ForFirst, c.Split[0])
 			w.tell(engine.ForLast, c.Split[len(c.Split)-1])
@@ -49,20 +49,51 @@ func (w *command) precision(c *Copy) {
 }
 
 // training tells the job. States that are shared out by the first stage of ZeRO are those of the distributed optimizer; what the others
-// share out takes another implementation of data parallelism, which the program chooses.
-func (w *command) training(job *v1alpha1.TrainingWorkload) {
+// share out takes another implementation of data parallelism, which the program chooses. Gradients are reduced beside the backward pass, as the
+// plan's times count it.
+func (w *command) training(c *Copy) {
+	job, s := c.Training, &c.Strategy
 	if job == nil {
 		return
 	}
 	w.tell(engine.ForLength, job.SequenceLength)
 	w.tell(engine.ForMicroBatch, max(1, job.MicroBatch))
 	w.tell(engine.ForGlobalBatch, job.GlobalBatch)
+	if s.Data > 1 {
+		w.tell(engine.ForOverlap, nil)
+	}
 	if job.Sharding == "ZeRO1" {
 		w.tell(engine.ForSharding, nil)
+		if s.Data > 1 {
+			w.tell(engine.ForOverlapGather, nil)
+		}
 	}
-	if job.ActivationCheckpointing {
+	if runs := int32(job.Virtual()); runs > 1 {
+		w.tell(engine.ForVirtual, int32(c.Split[0])/runs)
+	}
+	if job.SequenceParallel && s.Tensor > 1 {
+		w.tell(engine.ForSequenceParallel, nil)
+		w.set("CUDA_DEVICE_MAX_CONNECTIONS", "1") // without it Megatron-LM refuses to share out tokens (validate_args)
+	}
+	if job.Compute == v1alpha1.FP8 {
+		w.tell(engine.ForFP8, "hybrid")
+	}
+	w.recompute(c)
+}
+
+// recompute tells what is computed again: whole layers one by one, or their feed-forward blocks.
+func (w *command) recompute(c *Copy) {
+	switch c.Training.Recomputes() {
+	case v1alpha1.RecomputeFull:
 		w.tell(engine.ForRecompute, "full")
 		w.tell(engine.ForRecomputeBy, "uniform")
 		w.tell(engine.ForRecomputeLayers, 1)
+	case v1alpha1.RecomputeSelective:
+		w.tell(engine.ForRecompute, "selective")
+		block := "mlp"
+		if c.model.Architecture.MoE != nil {
+			block = "moe"
+		}
+		w.tell(engine.ForRecomputeParts, block)
 	}
 }

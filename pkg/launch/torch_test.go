@@ -181,11 +181,16 @@ func TestMegatronHasTheJob(t *testing.T) {
 		{nil, v1alpha1.BF16, " --bf16"},
 		{nil, v1alpha1.FP16, " --fp16"},
 		{nil, v1alpha1.FP32, ""},
-		{&v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 64}, v1alpha1.BF16, " --bf16 --seq-length 4096 --micro-batch-size 1 --global-batch-size 64"},
+		{&v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 64}, v1alpha1.BF16, " --bf16 --seq-length 4096 --micro-batch-size 1 --global-batch-size 64 --overlap-grad-reduce"},
 		{
 			&v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 64, MicroBatch: 2, Sharding: "ZeRO1", ActivationCheckpointing: true}, v1alpha1.BF16,
-			" --bf16 --seq-length 4096 --micro-batch-size 2 --global-batch-size 64 --use-distributed-optimizer" +
+			" --bf16 --seq-length 4096 --micro-batch-size 2 --global-batch-size 64 --overlap-grad-reduce --use-distributed-optimizer --overlap-param-gather" +
 				" --recompute-granularity full --recompute-method uniform --recompute-num-layers 1",
+		},
+		{
+			&v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 64, Recompute: "Selective", SequenceParallel: true, Compute: "FP8"}, v1alpha1.BF16,
+			" --bf16 --seq-length 4096 --micro-batch-size 1 --global-batch-size 64 --overlap-grad-reduce --sequence-parallel --fp8-format hybrid" +
+				" --recompute-granularity selective --recompute-modules mlp",
 		},
 	} {
 		plan.Training, plan.Quantization, plan.ComputeType, plan.KVCacheType = c.job, c.computed, c.computed, ""
@@ -201,6 +206,27 @@ func TestMegatronHasTheJob(t *testing.T) {
 		if got := strings.Join(ofPod(t, b, 0).Arguments, " "); got != want {
 			t.Errorf("%+v: %s, want %s", c.job, got, want)
 		}
+	}
+}
+
+// Runs of interleaved stages are told by their layers, and tokens are shared out with one queue to the device.
+func TestMegatronInterleaves(t *testing.T) {
+	plan, spec := fixture{engine: v1alpha1.EngineMegatron, strategy: degrees(2, 2, 1), layers: []int{16, 16}}.plan(t)
+	plan.Training = &v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 64, VirtualStages: 4, SequenceParallel: true}
+	job, err := NewJob(plan, spec, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := job.Write("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := ofPod(t, b, 0)
+	if got := strings.Join(e.Arguments, " "); !strings.HasSuffix(got, "--global-batch-size 64 --num-layers-per-virtual-pipeline-stage 4 --sequence-parallel") {
+		t.Error(got)
+	}
+	if got := variable(t, e, "CUDA_DEVICE_MAX_CONNECTIONS"); got != "1" {
+		t.Error(got)
 	}
 }
 

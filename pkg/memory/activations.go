@@ -37,6 +37,9 @@ func widest(s *Setup, c *Counter) int64 {
 	a, tensor := &s.Model.Architecture, int64(s.Layout.Tensor)
 	heads := int64(a.Attention.Heads)
 	attention := 2 * (heads + int64(a.Attention.KVHeads)) * int64(a.Attention.HeadDim)
+	if w := a.Attention.Windowed; w != nil {
+		attention = max(attention, 2*(int64(w.Heads)+int64(w.KVHeads))*int64(w.HeadDim))
+	}
 	if mla := a.Attention.MLA; mla != nil {
 		attention = 2 * heads * (int64(mla.QKNopeHeadDim) + int64(mla.QKRopeHeadDim) + int64(mla.VHeadDim))
 	}

@@ -42,9 +42,10 @@ func (c *cache) bytesOf(layer int, tokens int64) int64 {
 	return c.model.LayerKVBytesPerRank(layer, tokens, c.tensor, c.precision) - c.encoded(layer)
 }
 
-// encoded returns the bytes of the keys and values of an encoder's output, which a layer keeps beside those of a sequence's tokens.
+// encoded returns the bytes that a layer keeps of a sequence beside those of its tokens: keys and values of an encoder's output, or a
+// recurrent state.
 func (c *cache) encoded(layer int) int64 {
-	if c.model.Architecture.Encoder == nil {
+	if !c.model.Attends(layer) {
 		return 0
 	}
 	return c.model.LayerStateBytesPerRank(layer, c.tensor, c.precision)
@@ -56,7 +57,7 @@ func (c *cache) token(layer int) int64 { return bounded(c.bytesOf(layer, 1)) }
 // input returns how many tokens of an encoder's output a layer keeps of each sequence, in whole blocks.
 func (c *cache) input(layer int) int64 {
 	if encoded := c.encoded(layer); encoded > 0 {
-		return c.blocks(encoded / c.bytesOf(layer, 1))
+		return c.blocks(encoded / max(1, c.bytesOf(layer, 1)))
 	}
 	return 0
 }

@@ -1,6 +1,10 @@
 package memory
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
 
 // suffix writes how weights are multiplied and shared in training.
 func (t *training) suffix(ranks int64) string {
@@ -23,10 +27,10 @@ func (t *training) explain(f *Footprint, u Use, first, end int) []Line {
 	lines := []Line{
 		{"gradients", "gradients", u.Gradients, shares(t.states.gradient, t.states.gradientRanks), ""},
 		{"optimizer", "states", u.Optimizer, shares(t.states.optimizer, t.states.optimizerRanks), ""},
-		{"activations", "kept", f.kept.of(first, end), fmt.Sprintf("%d layers × %d micro-batches × %d B", end-first, t.inFlight(), t.kept/t.inFlight()), t.keptNote()},
 	}
+	lines = append(lines, t.explainKept(f, first, end)...)
 	if t.recomputed > 0 {
-		lines = append(lines, Line{"activations", "recomputed", t.recomputed, fmt.Sprintf("1 layer × %d B", t.recomputed), "the layer that the backward pass computes again"})
+		lines = append(lines, Line{"activations", "recomputed", t.recomputed, fmt.Sprintf("1 layer × %d B", t.recomputed), "what the backward pass computes again of a layer"})
 	}
 	if end == f.layers {
 		a, load := &t.setup.Model.Architecture, t.setup.Training
@@ -39,9 +43,22 @@ func (t *training) explain(f *Footprint, u Use, first, end int) []Line {
 	return lines
 }
 
-func (t *training) keptNote() string {
-	if t.setup.Training.ActivationCheckpointing {
-		return "the input of each layer: tokens × hidden × 2 B"
+// explainKept returns the arithmetic of what layers keep, those of equal size together.
+func (t *training) explainKept(f *Footprint, first, end int) []Line {
+	alive, runs := t.inFlight()
+	var lines []Line
+	for _, g := range groups(&f.kept, first, end) {
+		lines = append(lines, Line{
+			"activations", "kept of " + g.String(), g.bytes(),
+			fmt.Sprintf("%d layers × %d tokens × %d values × %d B × %d / %d micro-batches", g.count, t.passTokens(), t.kept(g.first)/times(t.passTokens(), plainBytes(t.setup.Weights)), plainBytes(t.setup.Weights), alive, runs),
+			keptNotes[t.setup.Training.Recomputes()],
+		})
 	}
-	return "tokens × hidden × (10 + 24 / tensor ranks) B in 16 bits"
+	return lines
+}
+
+var keptNotes = map[v1alpha1.Recompute]string{
+	v1alpha1.RecomputeNone:      "inputs of norms, matrices, attention and activation function",
+	v1alpha1.RecomputeSelective: "all but the inside of the feed-forward block",
+	v1alpha1.RecomputeFull:      "the input of each layer",
 }

@@ -125,7 +125,7 @@ const (
 func (f *Footprint) layer(w *weights, layer int) amounts {
 	held := w.layer(layer)
 	if t := f.training; t != nil {
-		return amounts{inWeights: t.held(held, t.weightRanks), inKept: t.kept, inTrained: t.trained(w, layer).rest}
+		return amounts{inWeights: t.held(held, t.weightRanks), inKept: t.keptInFlight(layer), inTrained: t.trained(w, layer).rest}
 	}
 	c := f.caching()
 	sequence, step := c.kept(layer)
@@ -169,7 +169,8 @@ func (f *Footprint) KeptBytes() int64 {
 	if f.training == nil {
 		return 0
 	}
-	return f.kept.of(0, f.layers) / f.training.inFlight()
+	alive, runs := f.training.inFlight()
+	return part(f.kept.of(0, f.layers), runs, alive)
 }
 
 // Use returns what a device needs for layers first to end-1. The first stage has the embedding, the last one the final

@@ -39,6 +39,10 @@ func TestFormulas(t *testing.T) {
 		{"SGLang", "Qwen3-30B-A3B", Setup{Engine: v1alpha1.EngineSGLang, Weights: v1alpha1.FP8, Inference: serve}},
 		{"TensorRT-LLM", "Llama-3.1-70B", Setup{Engine: v1alpha1.EngineTensorRTLLM, Weights: v1alpha1.NVFP4, Layout: Layout{Tensor: 4}, Inference: serve}},
 		{"full training", "Llama-3.1-8B", Setup{Engine: v1alpha1.EngineTorch, Weights: v1alpha1.BF16, Layout: Layout{Data: 8}, Training: training("Full", "FSDP", true)}},
+		{"interleaved and selective", "Qwen3-30B-A3B", Setup{Engine: v1alpha1.EngineMegatron, Weights: v1alpha1.BF16, Layout: Layout{Tensor: 2, Pipeline: 4}, Training: &v1alpha1.TrainingWorkload{
+			SequenceLength: 4096, GlobalBatch: 64, Recompute: "Selective", SequenceParallel: true, VirtualStages: 3,
+		}}},
+		{"a dense layer among mixtures", "DeepSeek-V3", Setup{Engine: v1alpha1.EngineMegatron, Weights: v1alpha1.BF16, Layout: Layout{Tensor: 2, Data: 4, Expert: 4}, Training: training("Full", "ZeRO1", false)}},
 		{"RLHF", "Qwen3-30B-A3B", Setup{Engine: v1alpha1.EngineMegatron, Weights: v1alpha1.BF16, Layout: Layout{Tensor: 2, Pipeline: 2, Data: 4, Expert: 4}, Training: training("RLHF", "ZeRO1", false)}},
 		{"QLoRA", "Llama-3.1-70B", Setup{Engine: v1alpha1.EngineTorch, Weights: v1alpha1.INT4, Training: training("QLoRA", "None", true)}},
 		{"prefix", "Llama-3.2-1B", Setup{Engine: v1alpha1.EngineTorch, Weights: v1alpha1.FP32, Training: training("Prefix", "None", false)}},

@@ -3,6 +3,7 @@ package memory
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -79,23 +80,11 @@ type training struct {
 	method      method
 	states      states
 	weightRanks int64
-	// kept is what the forward pass keeps of a layer for the backward pass, recomputed what is needed while a
-	// checkpointed layer is computed again, loss what the loss holds on the last stage.
-	kept, recomputed, loss int64
+	// recomputed is the most that is alive of a layer while it is computed again, loss what the loss holds on the last stage.
+	recomputed, loss int64
 	// gathered is two whole layers, the one in use and the next, where ranks hold only their share of the weights.
 	gathered int64
 }
-
-// Activations of a layer for each token and unit of hidden size in 16 bits, with attention that does not write its
-// scores: 34 bytes, of which tensor ranks share 24 and repeat 10 (Korthikanti et al., Reducing Activation Recomputation
-// in Large Transformer Models, sections 4.1 and 4.2); a checkpoint is the layer's input, 2 bytes. The loss holds 32-bit
-// logits and their gradient.
-const (
-	sharedActivation   = 24
-	repeatedActivation = 10
-	checkpoint         = 2
-	lossBytes          = 8
-)
 
 func checkTraining(t *v1alpha1.TrainingWorkload) error {
 	if _, ok := methods[t.Method]; !ok {
@@ -108,9 +97,20 @@ func checkTraining(t *v1alpha1.TrainingWorkload) error {
 		return fmt.Errorf("training.sharding %q is not known: use None, ZeRO1, ZeRO2, ZeRO3 or FSDP", t.Sharding)
 	}
 	if err := inBounds([]bound{
-		{"training.sequenceLength", int64(t.SequenceLength), 1, maxTokens}, {"training.globalBatch", int64(t.GlobalBatch), 1, math.MaxInt32},
+		{"training.sequenceLength", int64(t.SequenceLength), 1, maxTokens},
+		{"training.globalBatch", int64(t.GlobalBatch), 1, math.MaxInt32},
+		{"training.virtualStages", int64(t.VirtualStages), 0, maxVirtual},
 	}); err != nil {
 		return err
+	}
+	if !slices.Contains([]v1alpha1.Recompute{"", v1alpha1.RecomputeNone, v1alpha1.RecomputeSelective, v1alpha1.RecomputeFull}, t.Recompute) {
+		return fmt.Errorf("training.recompute %q is not known: use None, Selective or Full", t.Recompute)
+	}
+	if t.ActivationCheckpointing && t.Recomputes() != v1alpha1.RecomputeFull {
+		return fmt.Errorf("training.recompute %s contradicts activationCheckpointing true, which is Full: leave one of them out", t.Recompute)
+	}
+	if t.Compute != "" && t.Compute != v1alpha1.FP8 {
+		return fmt.Errorf("training.compute %q is not known: use FP8, or leave it out for 16 bits", t.Compute)
 	}
 	if t.MicroBatch < 0 || t.MicroBatch > t.GlobalBatch {
 		return fmt.Errorf("training.microBatch %d is out of range: use 1 to globalBatch %d", t.MicroBatch, t.GlobalBatch)
@@ -119,7 +119,7 @@ func checkTraining(t *v1alpha1.TrainingWorkload) error {
 }
 
 // train computes what training adds. Every stage is counted as the first stage of a pipeline, which keeps the activations
-// of as many micro-batches as there are stages (one forward, one backward); later stages keep fewer.
+// of the most micro-batches; later stages keep fewer.
 func (f *Footprint) train() {
 	s := &f.setup
 	load, layout := s.Training, s.Layout
@@ -143,35 +143,13 @@ func (f *Footprint) train() {
 			t.gathered = max(t.gathered, times(2, w.layer(of.layer)+w.shareOf(of.experts)))
 		}
 	}
-	t.keep(int64(s.Model.Architecture.HiddenSize), int64(s.Model.Architecture.VocabSize))
-	f.training = t
-}
-
-// keep computes the activations.
-func (t *training) keep(hidden, vocabulary int64) {
-	load, layout := t.setup.Training, t.setup.Layout
-	micro, tensor := max(1, int64(load.MicroBatch)), int64(layout.Tensor)
-	tokens := times(micro, t.tokens())
-	scale := plainBytes(t.setup.Weights) / 2
-	whole := part(times(tokens, hidden, scale), repeatedActivation*tensor+sharedActivation, tensor)
-	t.kept = whole
-	if load.ActivationCheckpointing {
-		t.kept, t.recomputed = times(tokens, hidden, scale, checkpoint), whole
+	t.loss = part(times(t.passTokens(), int64(s.Model.Architecture.VocabSize)), lossBytes, int64(layout.Tensor))
+	if load.Recomputes() != v1alpha1.RecomputeNone {
+		for _, of := range f.counter.forms {
+			t.recomputed = max(t.recomputed, t.alive(of.layer)-t.kept(of.layer))
+		}
 	}
-	t.kept = times(t.kept, t.inFlight())
-	t.loss = part(times(tokens, vocabulary), lossBytes, tensor)
-}
-
-// tokens returns the number of tokens of a sequence that a rank has.
-func (t *training) tokens() int64 {
-	return ceil(int64(t.setup.Training.SequenceLength), int64(t.setup.Layout.Context))
-}
-
-// inFlight returns how many micro-batches the first stage holds.
-func (t *training) inFlight() int64 {
-	load, layout := t.setup.Training, t.setup.Layout
-	steps := int64(load.GlobalBatch) / (max(1, int64(load.MicroBatch)) * int64(layout.Data))
-	return max(1, min(int64(layout.Pipeline), steps))
+	f.training = t
 }
 
 func ranks(shared bool, data int) int64 {

@@ -89,30 +89,81 @@ func TestOptimizers(t *testing.T) {
 	}
 }
 
-// TestActivationsOfTraining: the formulas of Korthikanti et al. for one micro-batch, with and without checkpoints.
+// TestActivationsOfTraining counts by hand what a layer keeps of a token: 4 values of the hidden size, 2 x (32 + 8) heads of 128, and 3 values of
+// the width 14336; tensor ranks share out all but the first, and these as well where they share out tokens.
 func TestActivationsOfTraining(t *testing.T) {
 	m := lookup(t, "Llama-3-8B")
-	const tokens, hidden, layers, words = 8192, 4096, 32, 128256
+	const tokens, layers, words = 8192, 32, 128256
+	const stream, attention, block = 4 * 4096, 2 * (32 + 8) * 128, 3 * 14336
 	for _, c := range []struct {
-		checkpoints bool
-		tensor      int64
-		want        int64
+		recompute        v1alpha1.Recompute
+		tensor           int64
+		sequenceParallel bool
+		kept, recomputed int64 // values of a layer and token
 	}{
-		{false, 1, layers*tokens*hidden*34 + tokens*words*8},
-		{true, 1, layers*tokens*hidden*2 + tokens*hidden*34 + tokens*words*8},
-		{false, 8, layers*tokens*hidden*13 + tokens*words},
-		{true, 8, layers*tokens*hidden*2 + tokens*hidden*13 + tokens*words},
+		{"", 1, false, stream + attention + block, 0},
+		{"Selective", 1, false, stream + attention, block},
+		{"Full", 1, false, 4096, stream + attention + block - 4096},
+		{"None", 8, false, stream + (attention+block)/8, 0},
+		{"Selective", 8, false, stream + attention/8, block / 8},
+		{"Full", 8, false, 4096, stream + (attention+block)/8 - 4096},
+		{"None", 8, true, (stream + attention + block) / 8, 0},
+		{"Full", 8, true, 4096 / 8, (stream + attention + block - 4096) / 8},
+		{"None", 1, true, stream + attention + block, 0},
 	} {
 		f, err := New(Setup{
 			Model: m, Engine: v1alpha1.EngineMegatron, Weights: v1alpha1.BF16, Layout: Layout{Tensor: int(c.tensor)},
-			Training: &v1alpha1.TrainingWorkload{SequenceLength: tokens, GlobalBatch: 1, ActivationCheckpointing: c.checkpoints},
+			Training: &v1alpha1.TrainingWorkload{SequenceLength: tokens, GlobalBatch: 1, Recompute: c.recompute, SequenceParallel: c.sequenceParallel},
 		}, Device{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := whole(f).Activations; got != c.want {
-			t.Errorf("checkpoints %t at tensor %d: %d bytes, want %d", c.checkpoints, c.tensor, got, c.want)
+		if got, want := whole(f).Activations, 2*tokens*(layers*c.kept+c.recomputed)+tokens*words*8/c.tensor; got != want {
+			t.Errorf("%s at tensor %d, sequence parallel %t: %d bytes, want %d", c.recompute, c.tensor, c.sequenceParallel, got, want)
 		}
+	}
+}
+
+// TestActivationsAreThoseOfThePaper: a GPT model keeps 34 bytes for each token and unit of hidden size (Korthikanti et al., section 4.1), of
+// which 2 are masks of dropout.
+func TestActivationsAreThoseOfThePaper(t *testing.T) {
+	m, err := model.FromArchitecture("GPT", v1alpha1.Architecture{
+		Layers: 4, HiddenSize: 1024, VocabSize: 1024, Attention: v1alpha1.Attention{Heads: 16, KVHeads: 16, HeadDim: 64}, MLP: v1alpha1.MLP{IntermediateSize: 4096, Ungated: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := trained(t, m, v1alpha1.BF16, 1, v1alpha1.TrainingWorkload{SequenceLength: 512})
+	if got, want := f.kept.of(0, 4), int64(4*512*1024*(34-2)); got != want {
+		t.Errorf("%d bytes, want %d", got, want)
+	}
+}
+
+// TestExpertsKeepTheirTokens: a layer of a mixture keeps what goes into the experts of a token, their inner values, and what comes out.
+func TestExpertsKeepTheirTokens(t *testing.T) {
+	m := lookup(t, "Mixtral-8x7B-v0.1")
+	f := trained(t, m, v1alpha1.BF16, 1, v1alpha1.TrainingWorkload{SequenceLength: 512})
+	want := int64(2 * 512 * 32 * (4*4096 + 2*(32+8)*128 + 2*(2*4096+3*14336)))
+	if got := f.kept.of(0, 32); got != want {
+		t.Errorf("%d bytes, want %d", got, want)
+	}
+}
+
+// TestInterleavedPipelineKeepsMore: a stage of several runs keeps stages - 1 runs more than all of its own for each stage (Korthikanti et al.,
+// section 4.2.3).
+func TestInterleavedPipelineKeepsMore(t *testing.T) {
+	kept := func(runs int32) int64 {
+		f, err := New(Setup{
+			Model: lookup(t, "Llama-3-8B"), Engine: v1alpha1.EngineMegatron, Weights: v1alpha1.BF16, Layout: Layout{Pipeline: 4},
+			Training: &v1alpha1.TrainingWorkload{SequenceLength: 2048, GlobalBatch: 64, VirtualStages: runs},
+		}, Device{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.Use(0, 8).Activations
+	}
+	if one, two := kept(1), kept(2); two*8 != one*11 {
+		t.Errorf("2 runs a stage keep %d bytes, 1 keeps %d: want 11/8 of it in 4 stages", two, one)
 	}
 }
 
@@ -205,5 +256,22 @@ func TestServingContext(t *testing.T) {
 	one, two := use(1), use(2)
 	if two.Weights != one.Weights || two.Cache != one.Cache || two.Activations >= one.Activations {
 		t.Errorf("%+v on two context ranks, %+v on one", two, one)
+	}
+}
+
+// TestTrainingIsChecked: what contradicts itself or is not known is refused with the field, its value and what to set.
+func TestTrainingIsChecked(t *testing.T) {
+	for want, load := range map[string]v1alpha1.TrainingWorkload{
+		`training.recompute "Some" is not known: use None, Selective or Full`:                                    {Recompute: "Some"},
+		"training.recompute None contradicts activationCheckpointing true, which is Full: leave one of them out": {Recompute: "None", ActivationCheckpointing: true},
+		`training.compute "INT8" is not known: use FP8, or leave it out for 16 bits`:                             {Compute: "INT8"},
+		"training.virtualStages 300 is out of range: use 0 to 256":                                               {VirtualStages: 300},
+		"training.microBatch 2 is out of range: use 1 to globalBatch 1":                                          {MicroBatch: 2},
+	} {
+		load.SequenceLength, load.GlobalBatch = 1, 1
+		_, err := New(Setup{Model: lookup(t, "Llama-3-8B"), Weights: v1alpha1.BF16, Training: &load}, Device{})
+		if err == nil || err.Error() != want {
+			t.Errorf("%+v: %v, want %q", load, err, want)
+		}
 	}
 }

@@ -2,43 +2,64 @@ package model
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
+// heads are the heads of a layer with attention, and their widths in values.
+type heads struct {
+	query, keyValue int64
+	width, value    int64
+	// noValue says that there is no value projection.
+	noValue bool
+}
+
+// headsOf returns the heads of a layer.
+func headsOf(a *v1alpha1.Architecture, layer int) heads {
+	at := &a.Attention
+	h := heads{int64(at.Heads), int64(at.KVHeads), int64(at.HeadDim), int64(at.ValueHeadDim), at.NoValue}
+	if w := at.Windowed; w != nil && mixer(a, layer) == windowMixer {
+		h = heads{int64(w.Heads), int64(w.KVHeads), int64(w.HeadDim), int64(w.ValueHeadDim), false}
+	}
+	if h.value == 0 {
+		h.value = h.width
+	}
+	return h
+}
+
+// cached returns the number of values that a rank caches for a token.
+func (h *heads) cached(tensor int) int64 {
+	return mul(ceil(h.keyValue, int64(tensor)), h.width+h.value)
+}
+
 // headAttention lists attention with keys and values for each head or group of heads.
-func headAttention(list []tensor, a *v1alpha1.Architecture) []tensor {
-	hidden, width := int64(a.HiddenSize), int64(a.Attention.HeadDim)
-	heads, kvHeads := int64(a.Attention.Heads), int64(a.Attention.KVHeads)
-	gated := width
+func headAttention(list []tensor, a *v1alpha1.Architecture, h heads) []tensor {
+	hidden, gated := int64(a.HiddenSize), h.width
 	if a.Attention.OutputGate {
-		gated = 2 * width
+		gated += h.value
 	}
 	list = append(list,
-		tensor{query, 1, mul(heads, gated), hidden, byOutput, gated},
-		tensor{key, 1, mul(kvHeads, width), hidden, byOutput, width},
-		tensor{value, 1, mul(kvHeads, width), hidden, byOutput, width},
-		tensor{output, 1, hidden, mul(heads, width), byInput, width})
+		tensor{query, 1, mul(h.query, gated), hidden, byOutput, gated},
+		tensor{key, 1, mul(h.keyValue, h.width), hidden, byOutput, h.width},
+		tensor{output, 1, hidden, mul(h.query, h.value), byInput, h.value})
+	if !h.noValue {
+		list = append(list, tensor{value, 1, mul(h.keyValue, h.value), hidden, byOutput, h.value})
+	}
 	if a.Attention.QKVBias {
-		list = append(list, headVector(heads, gated), headVector(kvHeads, width))
+		list = append(list, headVector(h.query, gated), headVector(h.keyValue, h.value))
 		if !a.Attention.NoKeyBias {
-			list = append(list, headVector(kvHeads, width))
+			list = append(list, headVector(h.keyValue, h.width))
 		}
 	}
 	if a.Attention.OutputBias {
 		list = append(list, vector(hidden))
 	}
 	if a.Attention.Sinks {
-		list = append(list, headVector(heads, 1))
+		list = append(list, headVector(h.query, 1))
 	}
-	return queryKeyNorms(list, &a.Attention)
-}
-
-func queryKeyNorms(list []tensor, attention *v1alpha1.Attention) []tensor {
-	width := int64(attention.HeadDim)
 	switch {
-	case !attention.QKNorm:
+	case !a.Attention.QKNorm:
 		return list
-	case attention.QKNormPerHead:
-		return append(list, headVector(int64(attention.Heads), width), headVector(int64(attention.KVHeads), width))
+	case a.Attention.QKNormPerHead:
+		return append(list, headVector(h.query, h.width), headVector(h.keyValue, h.width))
 	default:
-		return append(list, vector(2*width))
+		return append(list, vector(2*h.width))
 	}
 }
 

@@ -69,12 +69,18 @@ func (m *Model) layerBytes(layer, ranks int, l *layout) int64 {
 // embeddingBytes returns the bytes that the first stage stores before its layers, in p: the input embedding table,
 // learned positions and the encoder.
 func (m *Model) embeddingBytes(p v1alpha1.Precision) int64 {
-	return add(storedPlain(m.embeddingParameters(), p), m.beforeBytes(p))
+	return add(m.embeddingRowBytes(int64(m.Architecture.VocabSize), p), m.beforeBytes(p))
+}
+
+// embeddingRowBytes returns the bytes of some rows of the embedding table.
+func (m *Model) embeddingRowBytes(rows int64, p v1alpha1.Precision) int64 {
+	l := m.layout(p)
+	return l.table().bytes(1, rows, int64(m.Architecture.HiddenSize))
 }
 
 // beforeBytes returns the bytes before the layers except those of the embedding table; every rank has all of them.
 func (m *Model) beforeBytes(p v1alpha1.Precision) int64 {
-	return storedPlain(add(positionWeights(&m.Architecture), m.EncoderParameters()), p)
+	return storedPlain(add(add(positionWeights(&m.Architecture), m.EncoderParameters()), max(0, m.Architecture.OtherParameters)), p)
 }
 
 // headBytes returns the bytes of the output head as the last stage stores it. Where a model shares its embedding table,
@@ -85,6 +91,9 @@ func (m *Model) headBytes(p v1alpha1.Precision) int64 {
 
 // headRowBytes returns the bytes of some rows of the head.
 func (m *Model) headRowBytes(rows int64, p v1alpha1.Precision) int64 {
+	if m.Architecture.NoHead {
+		return 0
+	}
 	l := m.layout(p)
 	bias := storedPlain(headBias(&m.Architecture), p)
 	return add(bias, l.head().bytes(1, rows, int64(m.Architecture.HiddenSize)))

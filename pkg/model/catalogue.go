@@ -22,6 +22,8 @@ type catalogued struct {
 	Source       string                `json:"source"`
 	Parameters   int64                 `json:"parameters"`
 	Architecture v1alpha1.Architecture `json:"architecture"`
+	// Estimate replaces Architecture where it is not known; then the architecture is made up from it.
+	Estimate *estimate `json:"estimate"`
 	// NextTokenModules is the number of multi-token-prediction modules in the checkpoint.
 	NextTokenModules int `json:"nextTokenModules"`
 	published        `json:",inline"`
@@ -31,6 +33,31 @@ type catalogued struct {
 	stored func() (*storage, error)
 	// family is the entry and its variants, or the variants and the entry that this one is a variant of, in the file's order.
 	family []*catalogued
+}
+
+// estimate is what the publisher states of a model whose architecture is not known.
+type estimate struct {
+	// Parameters is the total, Active the number that a token visits; 0 where it visits all of them.
+	Parameters int64 `json:"parameters"`
+	Active     int64 `json:"active"`
+	// Context is the longest context in tokens.
+	Context int32 `json:"context"`
+}
+
+// architecture makes one up.
+func (e *estimate) architecture() (v1alpha1.Architecture, error) {
+	a, err := fromCounts(e.Parameters, e.Active)
+	a.MaxContext = e.Context
+	return a, err
+}
+
+// assumption says that the architecture is made up.
+func (e *estimate) assumption() string {
+	active := ""
+	if e.Active > 0 {
+		active = fmt.Sprintf(", of which a token visits %s", shortCount(e.Active))
+	}
+	return fmt.Sprintf("the catalogue knows only the number of parameters that the publisher states (%s%s): computed for an architecture that is made up; give the model's config.json for exact numbers", shortCount(e.Parameters), active)
 }
 
 // published is how a checkpoint stores its weights.
@@ -94,6 +121,13 @@ func parseCatalogue(data []byte) (*catalogue, error) {
 		return nil, fmt.Errorf("catalogue of models: %w", err)
 	}
 	for _, e := range c.models {
+		if e.Estimate != nil {
+			made, err := e.Estimate.architecture()
+			if err != nil {
+				return nil, fmt.Errorf("catalogue of models: %s: %w", e.Name, err)
+			}
+			e.Architecture = made
+		}
 		c.entries = append(c.entries, e.withVariants()...)
 	}
 	for _, e := range c.entries {

@@ -10,7 +10,7 @@ import (
 )
 
 // sources are what the head of the catalogue explains: where the architecture is from, and where the total is.
-var sources = regexp.MustCompile(`^(config|AIC)(, (hub|Keras|recalled))?$`)
+var sources = regexp.MustCompile(`^(config|AIC|copied)(, (hub|Keras|recalled))?$|^counts$`)
 
 // TestCatalogueAgreesWithPublishedCounts holds the count by tensor of every entry to the stated total.
 func TestCatalogueAgreesWithPublishedCounts(t *testing.T) {
@@ -23,6 +23,12 @@ func TestCatalogueAgreesWithPublishedCounts(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", e.Name, err)
 			continue
+		}
+		if (e.Source == "counts") != (e.Estimate != nil) {
+			t.Errorf("%s: source %q: an estimate, and nothing else, is of counts", e.Name, e.Source)
+		}
+		if of := e.Estimate; of != nil && (m.Parameters() < of.Parameters || m.Parameters() > of.Parameters+of.Parameters/20) {
+			t.Errorf("%s: %d parameters made up for %d", e.Name, m.Parameters(), of.Parameters)
 		}
 		if e.Parameters != 0 && m.Parameters() != e.Parameters {
 			t.Errorf("%s: %d parameters counted, %d published", e.Name, m.Parameters(), e.Parameters)

@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -31,8 +32,10 @@ func learnedPositions(_ *fields, a *v1alpha1.Architecture) {
 	a.Positions = min(a.MaxContext, maxWidth)
 }
 
-// qkNormIfSaid reads use_qk_norm, for weights that the heads share.
-func qkNormIfSaid(f *fields, a *v1alpha1.Architecture) { a.Attention.QKNorm = f.is("use_qk_norm") }
+// qkNormIfSaid reads use_qk_norm and its other names, for weights that the heads share.
+func qkNormIfSaid(f *fields, a *v1alpha1.Architecture) {
+	a.Attention.QKNorm = f.is("use_qk_norm") || f.is("qk_norm")
+}
 
 // normPerHead marks the classes where every head has norm weights of its own, if any.
 func normPerHead(_ *fields, a *v1alpha1.Architecture) {
@@ -62,11 +65,11 @@ func qwenWindow(f *fields, a *v1alpha1.Architecture) {
 	if !f.is("use_sliding_window") {
 		return
 	}
-	if from := f.optional(0, 0, maxLayers, "max_window_layers"); from > 0 {
-		f.assume("the windows of the layers from max_window_layers on are left out: every layer is taken to look at the whole context")
-		return
-	}
 	slidingWindow(f, a)
+	from := int(min(f.optional(0, 0, maxLayers, "max_window_layers"), max(0, a.Layers)))
+	if a.Attention.SlidingWindow > 0 && len(f.list("layer_types")) == 0 {
+		setMixers(a, strings.Repeat("F", from)+strings.Repeat("W", int(max(0, a.Layers))-from))
+	}
 }
 
 // alternateWindow reads windows of which every so manieth layer is free.
@@ -80,38 +83,11 @@ func alternateWindow(every int32) func(*fields, *v1alpha1.Architecture) {
 	}
 }
 
-// layerTypes reads the newer files' list of layers. The architecture can say "every so manieth layer is full"; any other
-// order is taken as full attention everywhere, which never asks for too little memory.
+// layerTypes reads the newer files' list of layers.
 func layerTypes(f *fields, a *v1alpha1.Architecture) {
-	types := f.list("layer_types")
-	if len(types) == 0 || a.Attention.SlidingWindow == 0 {
-		return
+	if a.Attention.SlidingWindow > 0 {
+		setMixers(a, letters(f.list("layer_types"), a, choose(fullMixer, windowMixer, isFull)))
 	}
-	every := firstFull(types)
-	for i, kind := range types {
-		full := every > 0 && (i+1)%every == 0
-		if full != (kind == fullAttention) {
-			f.assume("layer_types has no regular period: every layer is taken to look at the whole context")
-			a.Attention.SlidingWindow, a.Attention.FullAttentionEvery = 0, 0
-			return
-		}
-	}
-	a.Attention.FullAttentionEvery = int32(min(every, maxLayers))
-	if every == 1 {
-		a.Attention.SlidingWindow, a.Attention.FullAttentionEvery = 0, 0
-	}
-}
-
-const fullAttention = "full_attention"
-
-// firstFull is the position, from 1, of the first layer with full attention; 0 where none has it.
-func firstFull(types []any) int {
-	for i, kind := range types {
-		if kind == fullAttention {
-			return i + 1
-		}
-	}
-	return 0
 }
 
 // latent reads multi-head latent attention.
@@ -196,15 +172,23 @@ func compressedHeads(f *fields, a *v1alpha1.Architecture) {
 	for int(c.FirstLayer) < len(ratios) && ratios[c.FirstLayer] == 0 {
 		c.FirstLayer++
 	}
-	c.Ratios = slices.Clone(ratios[c.FirstLayer:min(len(ratios), int(c.FirstLayer)+2)])
-	a.Attention.Compressed = c
-	for layer, r := range ratios {
-		if ratio(a, layer) != int64(r) {
-			f.fail("compress_ratios has %d for layer %d: only two ratios in turn can be counted; give the number of parameters instead", r, layer)
-			return
-		}
+	if slices.Contains(ratios[c.FirstLayer:], 0) {
+		f.fail("compress_ratios has 0 after other ratios: only layers at the beginning without compression can be counted; give the number of parameters instead")
+		return
 	}
+	c.Ratios = repeated(ratios[c.FirstLayer:])
+	a.Attention.Compressed = c
 	if len(c.Ratios) == 0 {
 		f.fail("compress_ratios is missing: add it, or give the model's name or number of parameters instead")
 	}
+}
+
+// repeated returns the shortest beginning of a list that gives all of it when it is repeated.
+func repeated(list []int32) []int32 {
+	for n := 1; n < len(list); n++ {
+		if slices.Equal(list[n:], list[:len(list)-n]) {
+			return slices.Clone(list[:n])
+		}
+	}
+	return slices.Clone(list)
 }

@@ -1,6 +1,10 @@
 package model
 
-import "github.com/rankwright/rankwright/api/v1alpha1"
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
 
 // localExperts reads a mixture in every layer whose experts are as wide as intermediate_size says.
 func localExperts(f *fields, a *v1alpha1.Architecture) {
@@ -24,9 +28,26 @@ func sparseExperts(f *fields, a *v1alpha1.Architecture) {
 	if step == 1 {
 		a.MoE.Interval = 0
 	}
-	if len(f.list("mlp_only_layers")) > 0 {
-		f.assume("mlp_only_layers is left out: those layers are counted as mixtures of experts")
+	if list := f.list("mlp_only_layers"); len(list) > 0 {
+		setBlocks(a, blocksBut(a, list))
 	}
+}
+
+// blocksBut returns the letters of the layers that are mixtures, without those of a list.
+func blocksBut(a *v1alpha1.Architecture, list []any) string {
+	b := make([]byte, 0, max(0, a.Layers))
+	for layer := range int(max(0, a.Layers)) {
+		dense := slices.ContainsFunc(list, func(v any) bool {
+			n, ok := whole(v)
+			return ok && n == int64(layer)
+		})
+		if isMixture(a, layer) && !dense {
+			b = append(b, mixtureBlock)
+		} else {
+			b = append(b, denseBlock)
+		}
+	}
+	return string(b)
 }
 
 // sharedExpert reads the shared expert of Qwen's mixtures, which has a gate.
@@ -53,6 +74,10 @@ func deepseekExperts(f *fields, a *v1alpha1.Architecture) {
 		SharedIntermediateSize: int32(shared),
 		FirstLayer:             f.optional(0, 0, maxLayers, "first_k_dense_replace"),
 		RouterBias:             f.text("topk_method") == "noaux_tc",
+	}
+	if len(f.list("moe_layer_freq")) > 0 {
+		sparseLayers(f, a)
+		return
 	}
 	if every := f.optional(1, 1, maxLayers, "moe_layer_freq"); every > 1 {
 		a.MoE.Interval = every

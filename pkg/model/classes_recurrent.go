@@ -19,39 +19,28 @@ func gatedDelta(f *fields, a *v1alpha1.Architecture) {
 		ConvKernel:     f.required(0, maxLayers, "linear_conv_kernel_dim"),
 		AttentionEvery: f.optional(4, 1, maxLayers, "full_attention_interval"),
 	}
-	irregular(f, a, f.list("layer_types"), fullAttention)
+	recurrentLayers(f, a, f.list("layer_types"))
 }
 
 // lightning reads lightning attention, of which attn_type_list says where layers have softmax attention (1) instead.
 func lightning(f *fields, a *v1alpha1.Architecture) {
-	types := f.list("attn_type_list")
-	kinds := make([]any, len(types))
-	for i, v := range types {
-		if n, ok := whole(v); ok && n == 1 {
-			kinds[i] = fullAttention
-		}
-	}
-	if len(kinds) == 0 {
-		kinds = f.list("layer_types")
-	}
 	a.Recurrent = &v1alpha1.Recurrent{
 		Kind: v1alpha1.Lightning, KeyHeads: a.Attention.Heads, ValueHeads: a.Attention.Heads,
 		KeyHeadDim: a.Attention.HeadDim, ValueHeadDim: a.Attention.HeadDim,
-		AttentionEvery: int32(min(firstFull(kinds), maxLayers)),
 	}
-	irregular(f, a, kinds, fullAttention)
+	list := f.list("attn_type_list")
+	if len(list) == 0 {
+		list = f.list("layer_types")
+	}
+	recurrentLayers(f, a, list)
 }
 
-// irregular drops the recurrence where layers with attention do not come at the period: every layer is then counted with
-// attention, which never asks for too little cache.
-func irregular(f *fields, a *v1alpha1.Architecture, types []any, attention string) {
-	for i, kind := range types[:min(len(types), int(max(0, a.Layers)))] {
-		if isRecurrent(a, i) == (kind == attention) {
-			f.assume("the layers with attention have no regular period: every layer is counted as one of them")
-			a.Recurrent = nil
-			return
-		}
-	}
+// recurrentLayers reads which layers have attention from a list with a word or number for each layer.
+func recurrentLayers(_ *fields, a *v1alpha1.Architecture, list []any) {
+	setMixers(a, letters(list, a, choose(fullMixer, recurrentMixer, func(kind any) bool {
+		n, _ := whole(kind)
+		return isFull(kind) || n == 1
+	})))
 }
 
 // whisper reads the encoder, which is as wide as the decoder; its layers and the decoder's attend to its output.

@@ -29,17 +29,21 @@ func fromConfig(name string, config []byte) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	modelType := f.text("model_type")
-	if encoder, _ := f.boolean("is_encoder_decoder"); encoder && modelType != "whisper" {
-		return nil, errors.New("is_encoder_decoder is true: of models with encoder and decoder only whisper can be placed; give the number of parameters instead")
+	if err := refusal(f); err != nil {
+		return nil, err
 	}
-	class, known := classes[modelType]
+	modelType := f.text("model_type")
+	class, known := classOf(f)
+	if encoder, _ := f.boolean("is_encoder_decoder"); encoder && !known {
+		return nil, fmt.Errorf("is_encoder_decoder is true and model_type is %q: of models with encoder and decoder only whisper, T5, BART and M2M-100 can be placed; give the number of parameters instead", words.Echo(modelType))
+	}
 	if !known {
 		class = unknownClass
 		f.assume("model_type %q is not known: counted as a decoder with %d norms a layer, gated blocks and what the file says", words.Echo(modelType), 2)
 	}
 	f.defaults = class.defaults
 	m := &Model{Name: name, Architecture: class.read(f)}
+	towers(f, &m.Architecture)
 	m.NextTokenModules = f.nextTokenModules
 	m.Native, m.storage = readStorage(f, &m.Architecture)
 	if err := f.finish(); err != nil {
@@ -49,7 +53,7 @@ func fromConfig(name string, config []byte) (*Model, error) {
 	return m.checked()
 }
 
-// parseFields reads the object; the language model's fields of a multimodal one (text_config) hide those around it.
+// parseFields reads the object; the language model's fields of a multimodal one hide those around it.
 func parseFields(config []byte) (*fields, error) {
 	if len(config) > maxConfig {
 		return nil, fmt.Errorf("the file has %d bytes: give a model's config.json, which has at most %d", len(config), maxConfig)
@@ -64,9 +68,11 @@ func parseFields(config []byte) (*fields, error) {
 		return nil, errors.New("there is more after the JSON object: give one config.json")
 	}
 	f := &fields{values: values}
-	if inner, ok := values["text_config"].(map[string]any); ok {
-		f.outer, f.values = values, inner
-		f.assume("only the language model is counted (text_config), not the encoders of images or sound")
+	for _, path := range languageModels {
+		if inner, ok := objectAt(values, path); ok {
+			f.outer, f.values = values, inner
+			break
+		}
 	}
 	return f, nil
 }

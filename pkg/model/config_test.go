@@ -85,9 +85,9 @@ func TestFromConfigTellsWhatItAssumed(t *testing.T) {
 		"unknown model_type": {`{"model_type":"newllm","hidden_size":64,"num_hidden_layers":1,"num_attention_heads":4,"vocab_size":100,"intermediate_size":128,"torch_dtype":"bfloat16"}`, `model_type "newllm" is not known`},
 		"no width":           {`{"model_type":"llama","hidden_size":64,"num_hidden_layers":1,"num_attention_heads":4,"vocab_size":100}`, "intermediate_size is not given"},
 		"no dtype":           {`{"model_type":"llama","hidden_size":64,"num_hidden_layers":1,"num_attention_heads":4,"vocab_size":100}`, "torch_dtype is not given"},
-		"irregular layers":   {`{"model_type":"gpt_oss","hidden_size":64,"num_hidden_layers":3,"num_attention_heads":4,"vocab_size":100,"intermediate_size":128,"num_local_experts":2,"num_experts_per_tok":1,"sliding_window":8,"layer_types":["full_attention","sliding_attention","full_attention"]}`, "layer_types has no regular period"},
+		"irregular layers":   {`{"model_type":"gpt_oss","hidden_size":64,"num_hidden_layers":3,"num_attention_heads":4,"vocab_size":100,"intermediate_size":128,"num_local_experts":2,"num_experts_per_tok":1,"sliding_window":8,"layer_types":["full_attention","sliding_attention","full_attention"]}`, "torch_dtype is not given"},
 		"class defaults":     {string(configs(t)["Gemma-3-4B"]), "taken from the defaults of the model_type: max_position_embeddings 131072, num_attention_heads 8, num_key_value_heads 4, vocab_size 262208"},
-		"vision":             {string(configs(t)["Gemma-3-4B"]), "only the language model is counted"},
+		"vision":             {string(configs(t)["Gemma-3-4B"]), "vision_config is counted with 419816304 parameters, whole on each rank of the first stage"},
 		"next token module":  {string(configs(t)["DeepSeek-V3"]), "multi-token-prediction module"},
 	}
 	for name, test := range tests {
@@ -138,7 +138,7 @@ func TestFromConfigNamesTheWrongField(t *testing.T) {
 		"experts missing":       {map[string]string{"model_type": `"mixtral"`}, "num_local_experts is missing"},
 		"latent missing":        {map[string]string{"model_type": `"deepseek_v3"`}, "kv_lora_rank is missing"},
 		"flag that is no flag":  {map[string]string{"tie_word_embeddings": "1"}, "tie_word_embeddings is 1: set it to true or false"},
-		"encoder and decoder":   {map[string]string{"is_encoder_decoder": "true"}, "only whisper can be placed"},
+		"encoder and decoder":   {map[string]string{"model_type": `"mystery"`, "is_encoder_decoder": "true"}, "of models with encoder and decoder only whisper, T5, BART and M2M-100 can be placed"},
 		"too many parameters":   {map[string]string{"hidden_size": "1048576", "num_attention_heads": "64", "intermediate_size": "16777216", "num_hidden_layers": "1024"}, "at most 140737488355328"},
 		"overflowing":           {map[string]string{"model_type": `"mixtral"`, "hidden_size": "1048576", "num_attention_heads": "64", "intermediate_size": "16777216", "num_hidden_layers": "1024", "num_local_experts": "65536", "num_experts_per_tok": "1"}, "more than 2^63 parameters"},
 		"shared experts' width": {map[string]string{"model_type": `"deepseek_v2"`, "kv_lora_rank": "8", "qk_nope_head_dim": "8", "qk_rope_head_dim": "8", "v_head_dim": "8", "n_routed_experts": "2", "num_experts_per_tok": "1", "moe_intermediate_size": "16777216", "n_shared_experts": "65536"}, "n_shared_experts times moe_intermediate_size"},

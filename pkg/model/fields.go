@@ -22,6 +22,8 @@ type fields struct {
 	// defaulted are the fields that were taken from defaults.
 	defaulted   []string
 	assumptions []string
+	// gatedHeads says that each query head has a gate with one output; widthGiven that the class knows the width of its blocks.
+	gatedHeads, widthGiven bool
 	// nextTokenModules is the number of multi-token-prediction modules in the checkpoint.
 	nextTokenModules int
 	err              error
@@ -91,12 +93,36 @@ func (f *fields) number(low, high int64, names ...string) (int32, bool) {
 		}
 		return int32(n), ok
 	}
+	if list, isList := v.([]any); isList {
+		v = f.largest(name, list)
+	}
 	n, ok := whole(v)
 	if !ok || n < low || n > high {
 		f.fail("%s is %s: set it to a whole number from %d to %d", name, shown(v), low, high)
 		return 0, false
 	}
 	return int32(n), true
+}
+
+// largest returns the largest number of a list with one for each layer; the list itself where it has anything else.
+func (f *fields) largest(name string, list []any) any {
+	var most, least any
+	for _, v := range list {
+		n, ok := whole(v)
+		if !ok {
+			return list
+		}
+		if high, _ := whole(most); most == nil || n > high {
+			most = v
+		}
+		if low, _ := whole(least); least == nil || n < low {
+			least = v
+		}
+	}
+	if most != least {
+		f.assume("%s differs between layers (%s to %s): every layer is taken for the largest", name, shown(least), shown(most))
+	}
+	return most
 }
 
 // required is number where the field must be there.

@@ -98,6 +98,14 @@ func (l *layout) of(m module, layer int) *format {
 	}
 }
 
+// table returns the format of the embedding table.
+func (l *layout) table() *format {
+	if l.published != nil && l.published.embedding != nil {
+		return l.published.embedding
+	}
+	return l.plain
+}
+
 // head returns the format of the output head.
 func (l *layout) head() *format {
 	if l.published != nil && l.published.head != nil {

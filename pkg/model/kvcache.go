@@ -7,7 +7,7 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 // its indexer a key. A compressed layer caches its share of a vector, a recurrent layer nothing.
 func (m *Model) KVBytesPerToken(p v1alpha1.Precision) int64 {
 	return m.overLayers("", func(layer int) int64 {
-		if isRecurrent(&m.Architecture, layer) {
+		if !attends(&m.Architecture, layer) {
 			return 0
 		}
 		return stored(widthPerToken(&m.Architecture, layer), p)
@@ -19,7 +19,7 @@ func widthPerToken(a *v1alpha1.Architecture, layer int) int64 {
 	if r := ratio(a, layer); r > 0 {
 		return ceil(compressedValues(a, layer, r)-compressedValues(a, layer, 0), r)
 	}
-	return kvWidth(a, 1)
+	return kvWidth(a, layer, 1)
 }
 
 // layerKVBytes returns the bytes that one sequence of some tokens keeps in a layer: its cache, capped by the window where
@@ -37,7 +37,7 @@ func (m *Model) LayerKVBytesPerRank(layer int, tokens int64, tensor int, p v1alp
 // layerCacheBytesPerRank is the part of LayerKVBytesPerRank that grows with the tokens.
 func (m *Model) layerCacheBytesPerRank(layer int, tokens int64, tensor int, p v1alpha1.Precision) int64 {
 	a := &m.Architecture
-	if layer < 0 || layer >= int(a.Layers) || isRecurrent(a, layer) {
+	if layer < 0 || layer >= int(a.Layers) || !attends(a, layer) {
 		return 0
 	}
 	if a.Attention.Compressed != nil {
@@ -46,7 +46,7 @@ func (m *Model) layerCacheBytesPerRank(layer int, tokens int64, tensor int, p v1
 	if w := window(a, layer); w > 0 {
 		tokens = min(tokens, w)
 	}
-	return stored(mul(tokens, kvWidth(a, tensor)), p)
+	return stored(mul(tokens, kvWidth(a, layer, tensor)), p)
 }
 
 // stateBytes is what a value of a recurrent state takes: engines keep it in 32 bits whatever the cache is in, and the inputs
@@ -63,38 +63,46 @@ func (m *Model) LayerStateBytesPerRank(layer, tensor int, p v1alpha1.Precision) 
 	if layer < 0 || layer >= int(a.Layers) {
 		return 0
 	}
-	if isRecurrent(a, layer) {
-		return recurrentState(a.Recurrent, tensor)
+	var sum int64
+	if recurs(a, layer) {
+		sum = recurrentState(a.Recurrent, tensor)
 	}
 	if a.Encoder != nil {
-		return stored(mul(int64(a.Encoder.Positions), headWidth(&a.Attention, tensor)), p)
+		h := headsOf(a, layer)
+		sum = add(sum, stored(mul(int64(a.Encoder.Positions), h.cached(tensor)), p))
 	}
-	return 0
+	return sum
 }
 
 func recurrentState(r *v1alpha1.Recurrent, tensor int) int64 {
 	heads := ceil(int64(r.ValueHeads), int64(tensor))
 	state := mul(heads, mul(int64(r.KeyHeadDim), int64(r.ValueHeadDim)))
 	keys := mul(ceil(int64(r.KeyHeads), int64(tensor)), int64(r.KeyHeadDim))
+	switch r.Kind {
+	case v1alpha1.Mamba: // only the channels pass the convolution
+		keys = 0
+	case v1alpha1.ShortConv:
+		state, keys = 0, 0
+	}
 	channels := add(mul(2, keys), mul(heads, int64(r.ValueHeadDim)))
 	return add(mul(state, stateBytes), mul(mul(channels, int64(r.ConvKernel)-1), convolutionBytes))
 }
 
 // kvWidth returns the number of values that a rank caches for a token in a layer with attention.
-func kvWidth(a *v1alpha1.Architecture, tensor int) int64 {
+func kvWidth(a *v1alpha1.Architecture, layer, tensor int) int64 {
 	mla := a.Attention.MLA
-	if mla == nil {
-		return headWidth(&a.Attention, tensor)
+	switch {
+	case a.Attention.Uncached:
+		return 0
+	case mla == nil:
+		h := headsOf(a, layer)
+		return h.cached(tensor)
 	}
 	width := int64(mla.KVLoraRank) + int64(mla.QKRopeHeadDim)
 	if mla.Indexer != nil {
 		width += int64(mla.Indexer.HeadDim)
 	}
 	return width
-}
-
-func headWidth(attention *v1alpha1.Attention, tensor int) int64 {
-	return mul(2*ceil(int64(attention.KVHeads), int64(tensor)), int64(attention.HeadDim))
 }
 
 // CacheFormat returns the format of the KV cache: the one that is asked for, else that for which the checkpoint carries scales, else

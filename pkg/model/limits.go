@@ -19,19 +19,22 @@ var limits = func() map[string]limit {
 		fields    []string
 	}{
 		{0, 8, []string{"normsPerLayer"}},
-		{1, 4, []string{"the number of attention.compressed.ratios"}},
+		{1, maxLayers, []string{"the number of attention.compressed.ratios"}},
 		{0, 64, []string{"attention.compressed.streams"}},
 		{1, maxLayers, []string{"layers", "encoder.layers"}},
 		{0, maxLayers, []string{"attention.fullAttentionEvery", "attention.compressed.firstLayer", "recurrent.convKernel", "recurrent.attentionEvery"}},
 		{0, maxLayers, []string{"moe.firstLayer", "moe.interval"}},
-		{1, maxHeads, []string{"attention.heads", "attention.kvHeads", "attention.headDim", "encoder.heads", "encoder.channels"}},
+		{1, maxHeads, []string{"attention.heads", "attention.kvHeads", "attention.headDim", "encoder.heads"}},
 		{1, maxHeads, []string{"attention.mla.kvLoraRank", "attention.mla.qkNopeHeadDim", "attention.mla.qkRopeHeadDim", "attention.mla.vHeadDim"}},
-		{0, maxHeads, []string{"attention.mla.qLoraRank"}},
+		{1, maxHeads, []string{"attention.windowed.heads", "attention.windowed.kvHeads", "attention.windowed.headDim"}},
+		{0, maxHeads, []string{"attention.mla.qLoraRank", "attention.valueHeadDim", "attention.windowed.valueHeadDim", "encoder.channels", "recurrent.stepRank"}},
+		{0, maxParameters, []string{"otherParameters"}},
 		{1, maxHeads, []string{"attention.mla.indexer.heads", "attention.mla.indexer.headDim"}},
 		{1, maxHeads, []string{"attention.compressed.qLoraRank", "attention.compressed.outputGroups", "attention.compressed.outputLoraRank"}},
 		{1, maxHeads, []string{"attention.compressed.indexer.heads", "attention.compressed.indexer.headDim"}},
 		{1, maxHeads, []string{"recurrent.keyHeads", "recurrent.valueHeads", "recurrent.keyHeadDim", "recurrent.valueHeadDim"}},
 		{1, maxHeads, []string{"moe.experts", "moe.activeExperts"}},
+		{0, maxHidden, []string{"moe.latentSize"}},
 		{1, maxHidden, []string{"hiddenSize", "attention.compressed.ratios"}},
 		{1, maxWidth, []string{"vocabSize", "moe.intermediateSize", "encoder.intermediateSize", "encoder.positions"}},
 		{0, maxWidth, []string{"positions", "mlp.intermediateSize", "moe.sharedIntermediateSize"}},
@@ -72,7 +75,7 @@ func partOf(t reflect.Type, field string) part {
 // check holds every number of a part to its limit. What is not there has none.
 func (p *part) check(v reflect.Value) error {
 	switch v.Kind() {
-	case reflect.Int32:
+	case reflect.Int32, reflect.Int64:
 		return within(p.field, v.Int(), p.limit)
 	case reflect.Slice:
 		number := "the number of " + p.field

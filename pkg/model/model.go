@@ -75,16 +75,20 @@ func (m *Model) published(p v1alpha1.Precision) *storage {
 // Parameters returns the number of weights; a shared embedding table counts once.
 func (m *Model) Parameters() int64 {
 	sum := add(m.embeddingParameters(), add(m.HeadParameters(), m.FinalNormParameters()))
-	sum = add(sum, add(positionWeights(&m.Architecture), m.EncoderParameters()))
+	sum = add(sum, add(positionWeights(&m.Architecture), add(m.EncoderParameters(), max(0, m.Architecture.OtherParameters))))
 	return add(sum, m.overLayers("", m.layerParameters))
 }
 
 // ActiveParameters returns the number of weights in the arithmetic of a token: all layers, with only the routed experts
-// that the token visits, the final norm and the head, a shared table too. The lookup of the embedding and the encoder do
-// not count.
+// that the token visits, the final norm and the head, a shared table too. The lookup of the embedding, the encoder and what
+// lies outside of the layers do not count.
 func (m *Model) ActiveParameters() int64 {
 	a := &m.Architecture
-	sum := add(add(m.embeddingParameters(), headBias(a)), m.FinalNormParameters())
+	var sum int64
+	if !a.NoHead {
+		sum = add(m.embeddingParameters(), headBias(a))
+	}
+	sum = add(sum, m.FinalNormParameters())
 	return add(sum, m.overLayers("", func(layer int) int64 {
 		return m.overTensors(layer, func(t tensor) int64 { return t.active(a) })
 	}))
@@ -101,7 +105,10 @@ func (m *Model) embeddingParameters() int64 {
 // HeadParameters counts the output head. Where it shares the embedding table, only its bias counts here, though HeadBytes
 // includes a copy of the table.
 func (m *Model) HeadParameters() int64 {
-	if m.Architecture.TiedEmbeddings {
+	switch {
+	case m.Architecture.NoHead:
+		return 0
+	case m.Architecture.TiedEmbeddings:
 		return headBias(&m.Architecture)
 	}
 	return add(m.embeddingParameters(), headBias(&m.Architecture))

@@ -19,7 +19,7 @@ func TestAnchors(t *testing.T) {
 		"Qwen3-235B-A22B": {235_093_634_560, 21_568_433_664, 192_512},
 		"DeepSeek-V3":     {671_026_419_200, 36_625_618_432, 70_272},
 		"Kimi-K2":         {1_026_408_232_448, 31_687_095_808, 70_272},
-		"Gemma-3-27B":     {27_009_346_304, 27_009_346_304, 507_904},
+		"Gemma-3-27B":     {27_432_406_640, 27_009_346_304, 507_904},
 		"Falcon-180B":     {179_522_565_120, 178_557_088_768, 163_840},
 		"GPT-OSS-120B":    {116_829_156_672, 5_132_849_472, 73_728},
 	}
@@ -133,7 +133,7 @@ func TestTheWholeIsTheSumOfItsLayers(t *testing.T) {
 		m := models(t)
 		p := rapid.SampledFrom(precisions).Draw(t, "precision")
 		parameters := m.embeddingParameters() + m.HeadParameters() + m.FinalNormParameters() + m.EncoderParameters() +
-			int64(m.Architecture.Positions)*int64(m.Architecture.HiddenSize)
+			int64(m.Architecture.Positions)*int64(m.Architecture.HiddenSize) + m.Architecture.OtherParameters
 		bytes := m.embeddingBytes(p) + m.FinalNormBytes(p)
 		if !m.Architecture.TiedEmbeddings {
 			bytes += m.headBytes(p)

@@ -63,10 +63,14 @@ func (e *catalogued) model(name string) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("catalogue of models: %s: %w", e.Name, err)
 	}
-	return &Model{
+	m := &Model{
 		Name: e.Name, Architecture: *e.Architecture.DeepCopy(), Native: e.Native, NextTokenModules: e.NextTokenModules,
-		storage: stored,
-	}, nil
+		storage: stored, Synthetic: e.Estimate != nil,
+	}
+	if m.Synthetic {
+		m.Assumptions = []string{e.Estimate.assumption()}
+	}
+	return m, nil
 }
 
 // id returns the hub's id of the checkpoint that a spelling of the entry means: the first of the entry where it is no id.

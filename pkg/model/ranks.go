@@ -16,8 +16,7 @@ const vocabRows = 64
 // EmbeddingBytesPerRank returns the bytes that each tensor rank stores of the embedding table: an equal share of its
 // rows, rounded up to 64. A single rank stores the table as it is. Learned positions and an encoder are on every rank.
 func (m *Model) EmbeddingBytesPerRank(tensor int, p v1alpha1.Precision) int64 {
-	table := mul(m.vocabRows(tensor), int64(m.Architecture.HiddenSize))
-	return add(storedPlain(table, p), m.beforeBytes(p))
+	return add(m.embeddingRowBytes(m.vocabRows(tensor), p), m.beforeBytes(p))
 }
 
 // HeadBytesPerRank returns the bytes of the head that each tensor rank of the last stage stores, split as the embedding

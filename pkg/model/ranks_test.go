@@ -1,7 +1,9 @@
 package model
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,6 +69,7 @@ func TestRanksCoverTheModel(t *testing.T) {
 func TestNothingPanicsOnAnArbitraryArchitecture(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := rapid.OneOf(rapid.Int32(), rapid.Int32Range(-1, 4), rapid.SampledFrom([]int32{math.MinInt32, math.MaxInt32}))
+		kinds := rapid.SampledFrom(append(slices.Sorted(maps.Keys(recurrences)), ""))
 		n := func() int32 { return number.Draw(t, "n") }
 		norms := n()
 		a := v1alpha1.Architecture{
@@ -75,7 +78,12 @@ func TestNothingPanicsOnAnArbitraryArchitecture(t *testing.T) {
 				Heads: n(), KVHeads: n(), HeadDim: n(), QKVBias: true, QKNorm: true, Sinks: true,
 				SlidingWindow: n(), FullAttentionEvery: n(),
 			},
-			MLP: v1alpha1.MLP{IntermediateSize: n(), Bias: true},
+			MLP:    v1alpha1.MLP{IntermediateSize: n(), Bias: true},
+			Mixers: rapid.StringOfN(rapid.SampledFrom([]rune("FWRBX")), 0, 5, -1).Draw(t, "mixers"), Blocks: rapid.StringOfN(rapid.SampledFrom([]rune("DMX")), 0, 5, -1).Draw(t, "blocks"),
+			OtherParameters: int64(n()), NoHead: rapid.Bool().Draw(t, "no head"),
+		}
+		if rapid.Bool().Draw(t, "windowed") {
+			a.Attention.Windowed, a.Attention.ValueHeadDim = &v1alpha1.WindowedHeads{Heads: n(), KVHeads: n(), HeadDim: n(), ValueHeadDim: n()}, n()
 		}
 		if rapid.Bool().Draw(t, "moe") {
 			a.MoE = &v1alpha1.MoE{Experts: n(), ActiveExperts: n(), IntermediateSize: n(), FirstLayer: n(), Interval: n(), ExpertBias: true, RouterBias: true}
@@ -84,7 +92,7 @@ func TestNothingPanicsOnAnArbitraryArchitecture(t *testing.T) {
 			a.Attention.MLA = &v1alpha1.MLA{QLoraRank: n(), KVLoraRank: n(), QKNopeHeadDim: n(), QKRopeHeadDim: n(), VHeadDim: n()}
 		}
 		if rapid.Bool().Draw(t, "recurrent") {
-			a.Recurrent = &v1alpha1.Recurrent{KeyHeads: n(), ValueHeads: n(), KeyHeadDim: n(), ValueHeadDim: n(), ConvKernel: n(), AttentionEvery: n()}
+			a.Recurrent = &v1alpha1.Recurrent{Kind: kinds.Draw(t, "kind"), StepRank: n(), StepNorms: true, KeyHeads: n(), ValueHeads: n(), KeyHeadDim: n(), ValueHeadDim: n(), ConvKernel: n(), AttentionEvery: n()}
 		}
 		if rapid.Bool().Draw(t, "encoder") {
 			a.Encoder = &v1alpha1.Encoder{Layers: n(), Heads: n(), IntermediateSize: n(), Positions: n(), Channels: n()}

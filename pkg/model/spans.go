@@ -11,7 +11,7 @@ type Span struct {
 // layer attends to nothing.
 func (m *Model) Spans(layer int) (attended [2]Span, indexed Span) {
 	a := &m.Architecture
-	if isRecurrent(a, layer) {
+	if !attends(a, layer) {
 		return attended, indexed
 	}
 	attended[0] = Span{Limit: window(a, layer), Per: 1, Chunked: a.Attention.Chunked}

@@ -11,8 +11,8 @@ type storage struct {
 	assigned [modules][]uint8
 	// first is, for each layer, the index of the first layer that is stored like it.
 	first []int
-	// head is the format of the output head; nil is 16 bits.
-	head *format
+	// head is the format of the output head, embedding that of the embedding table; nil is 16 bits.
+	head, embedding *format
 }
 
 // like returns the first layer that is stored like a layer; -1 for a layer that nothing is known of.

@@ -57,6 +57,33 @@ func FromParameters(n int64) (*Model, error) {
 	return m.checked()
 }
 
+// syntheticExperts is how many routed experts a token visits in a mixture that is made up.
+const syntheticExperts = 8
+
+// fromCounts makes up an architecture for a number of parameters of which a token visits so many; all of them where active is 0. What a
+// token visits has the proportions of a dense model with its blocks cut into experts, of which there are as many as the rest takes.
+func fromCounts(total, active int64) (v1alpha1.Architecture, error) {
+	if active <= 0 {
+		active = total
+	}
+	m, err := FromParameters(min(active, total))
+	if err != nil {
+		return v1alpha1.Architecture{}, err
+	}
+	a := &m.Architecture
+	if active >= total {
+		return *a, nil
+	}
+	step := syntheticStep(a)
+	width := ceil(ceil(int64(a.MLP.IntermediateSize), syntheticExperts), step) * step
+	a.MLP.IntermediateSize = 0
+	a.MoE = &v1alpha1.MoE{ActiveExperts: syntheticExperts, IntermediateSize: int32(width)}
+	one := mul(3*int64(a.Layers), mul(int64(a.HiddenSize), width))
+	experts := ceil(ceil(total-m.Parameters(), one), 4) * 4
+	a.MoE.Experts = int32(min(max(experts, syntheticExperts), maxHeads))
+	return *a, nil
+}
+
 // syntheticArchitecture is the architecture with the narrowest feed-forward block.
 func syntheticArchitecture(n int64) v1alpha1.Architecture {
 	vocabulary := syntheticVocabulary[0]

@@ -73,23 +73,36 @@ func layerTensors(a *v1alpha1.Architecture, layer int, buffer *tensorBuffer) []t
 	}
 	buffer[0] = vector(mul(norms(a), normWeights(a)))
 	list := buffer[:1]
+	if recurs(a, layer) {
+		if listed := recurrences[a.Recurrent.Kind]; listed != nil {
+			list = listed(list, a, a.Recurrent)
+		}
+	}
+	if attends(a, layer) {
+		list = attention(list, a, layer)
+	}
 	switch {
-	case isRecurrent(a, layer):
-		list = recurrence(list, a, a.Recurrent)
+	case blockless(a, layer):
+		return list
+	case isMixture(a, layer):
+		return mixture(list, a, a.MoE)
+	}
+	return feedForward(list, a, int64(a.MLP.IntermediateSize), blockIn, blockOut)
+}
+
+func attention(list []tensor, a *v1alpha1.Architecture, layer int) []tensor {
+	switch {
 	case a.Attention.MLA != nil:
 		list = latentAttention(list, a, a.Attention.MLA)
 	case a.Attention.Compressed != nil:
 		list = compressedAttention(list, a, a.Attention.Compressed, layer)
 	default:
-		list = headAttention(list, a)
+		list = headAttention(list, a, headsOf(a, layer))
 	}
 	if a.Encoder != nil {
-		list = headAttention(list, a)
+		list = headAttention(list, a, headsOf(a, layer))
 	}
-	if isMixture(a, layer) {
-		return mixture(list, a, a.MoE)
-	}
-	return feedForward(list, a, int64(a.MLP.IntermediateSize), blockIn, blockOut)
+	return list
 }
 
 // norms returns how many normalisation vectors a layer has: 2, the API's default, where the architecture does not say.

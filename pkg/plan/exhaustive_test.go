@@ -290,11 +290,20 @@ func (x *exhaustive) setZones(nodes bool) {
 	x.zones = slices.Collect(maps.Values(byNode))
 }
 
-// judge is what a shape on devices of a kind delivers.
+// judge is what a shape on devices of a kind delivers, with the stages that it gets where all devices are as full as the fullest.
 func (x *exhaustive) judge(s shape.Shape, kind string) seating {
 	one := x.least(x.ofKind(kind))
-	c := &shape.Candidate{Shape: s, Flavor: &shape.Flavor{Class: one.class, Wires: one.wires}, Footprint: x.tier.Footprint(one.class, s), Inside: s.Data}
-	x.tier.Evaluate(c)
+	d := shape.Degrees{Tensor: s.Tensor, Data: s.Data, Expert: s.Expert, Context: s.Context, Decode: s.Decode, Inside: s.Data}
+	together := map[string]int{}
+	for i := range x.spots {
+		if p := &x.spots[i]; p.kind == kind {
+			together[p.island]++
+		}
+	}
+	limit := slices.Max(slices.Collect(maps.Values(together)))
+	c := x.tier.On(&shape.Flavor{Class: one.class, Wires: one.wires, Limit: limit}, d, s.Stages, slices.Repeat([]int64{one.capacity}, s.Stages))
+	c.Verdict = shape.Yes
+	x.tier.Evaluate(&c)
 	return seating{s, kind, c.Outcome}
 }
 

@@ -63,6 +63,9 @@ func TestSmallestChange(t *testing.T) {
 		"devices": {
 			two, ask(plantest.Llama(t, 405), 1024, 1, plantest.Format("INT4")), shape.ReasonTooLarge, "more free NVIDIA L40S", nil,
 		},
+		"recompute": {
+			four, ask(plantest.Llama(t, 8), 1, 1, plantest.Train(v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 8192, GlobalBatch: 4, MicroBatch: 4, Recompute: "None"})), shape.ReasonTooLarge, "recompute Full instead of None", func(s *plantest.Spec) { s.Workload.Training.Recompute = "Full" },
+		},
 		"checkpoints": {
 			four, ask(plantest.Llama(t, 8), 1, 1, plantest.Train(v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 8192, GlobalBatch: 4, MicroBatch: 4})), shape.ReasonTooLarge, "activationCheckpointing true instead of false", func(s *plantest.Spec) { s.Workload.Training.ActivationCheckpointing = true },
 		},

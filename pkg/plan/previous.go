@@ -57,7 +57,7 @@ func earlierShapes(t *shape.Problem, previous *v1alpha1.ShardingPlanSpec) ([]pla
 	for _, s := range previous.Shapes() {
 		d := &s.Strategy
 		ends, ok := shape.EndsOf(s.Stages, int(t.Model.Architecture.Layers))
-		if !ok || len(ends) != int(d.Pipeline) || d.Replicas < 1 || !allows(t, d) || !t.Engine.Stages.Cuts.Allow(ends) || int(s.FirstReplica) != t.Copies-left {
+		if !ok || len(ends) != int(d.Pipeline) || d.Replicas < 1 || !allows(t, d) || !t.Cuts().Allow(ends) || int(s.FirstReplica) != t.Copies-left {
 			return nil, false
 		}
 		n := min(left, int(d.Replicas))

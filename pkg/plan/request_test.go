@@ -90,7 +90,19 @@ func TestInvalidRequests(t *testing.T) {
 		"too many sequences":   {plantest.Llama(t, 8), func(s *plantest.Spec) { s.Workload.Inference.MaxSequences = math.MaxInt32 }, "workload.inference.sequences", "use 1 to 1048576"},
 		"unknown cache format": {plantest.Llama(t, 8), func(s *plantest.Spec) { s.KVCacheType = "FP12" }, "kvCacheType", "vLLM has no KV cache in FP12: use one of [BF16 FP16 FP8]"},
 		"unknown method":       {plantest.Llama(t, 8), plantest.Train(v1alpha1.TrainingWorkload{Method: "Osmosis", SequenceLength: 1, GlobalBatch: 1}), "workload.training.method", "use Full, LoRA"},
-		"too long a sequence":  {plantest.Llama(t, 8), plantest.Train(v1alpha1.TrainingWorkload{SequenceLength: math.MaxInt32, GlobalBatch: 1}), "workload.training.sequenceLength", "use 1 to 16777216"},
+		"recompute twice":      {plantest.Llama(t, 8), plantest.Train(v1alpha1.TrainingWorkload{SequenceLength: 1, GlobalBatch: 1, Recompute: "None", ActivationCheckpointing: true}), "workload.training.recompute", "leave one of them out"},
+		"tokens of DeepSpeed":  {plantest.Llama(t, 8), both(plantest.EngineOf("DeepSpeed"), plantest.Train(v1alpha1.TrainingWorkload{SequenceLength: 1, GlobalBatch: 1, SequenceParallel: true})), "workload.training.sequenceParallel", "use Megatron or Torch"},
+		"FP8 of DeepSpeed":     {plantest.Llama(t, 8), both(plantest.EngineOf("DeepSpeed"), plantest.Train(v1alpha1.TrainingWorkload{SequenceLength: 1, GlobalBatch: 1, Compute: "FP8"})), "workload.training.compute", "use Megatron or Torch"},
+		"runs of JAX":          {plantest.Llama(t, 8), both(plantest.EngineOf("JAX"), plantest.Train(v1alpha1.TrainingWorkload{SequenceLength: 1, GlobalBatch: 1, VirtualStages: 2})), "workload.training.virtualStages", "use Megatron or Torch"},
+		"runs of no pipeline": {
+			plantest.Llama(t, 8), both(plantest.EngineOf("Megatron"), plantest.Train(v1alpha1.TrainingWorkload{SequenceLength: 1, GlobalBatch: 1, VirtualStages: 2}), plantest.Parallelism(v1alpha1.Parallelism{Pipeline: plantest.Ptr(int32(1))})),
+			"parallelism.pipeline", "use at least 2 stages",
+		},
+		"tokens off the ranks": {
+			plantest.Llama(t, 8), both(plantest.EngineOf("Megatron"), plantest.Train(v1alpha1.TrainingWorkload{SequenceLength: 4098, GlobalBatch: 1, SequenceParallel: true}), plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(4))})),
+			"parallelism.tensor", "sequenceLength 4098 is no multiple of the 4 ranks",
+		},
+		"too long a sequence": {plantest.Llama(t, 8), plantest.Train(v1alpha1.TrainingWorkload{SequenceLength: math.MaxInt32, GlobalBatch: 1}), "workload.training.sequenceLength", "use 1 to 16777216"},
 		"selector": {plantest.Llama(t, 8), func(s *plantest.Spec) {
 			s.Devices = &v1alpha1.DeviceRequirements{NodeLabelSelector: &v1alpha1.LabelSelector{MatchExpressions: []v1alpha1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}}
 		}, "devices.nodeLabelSelector", "correct the selector"},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -204,5 +205,50 @@ func TestDataRanksOfTraining(t *testing.T) {
 		if spec.Strategy.Data != test.data || len(spec.Model.Assumptions) == 0 || spec.Model.Assumptions[len(spec.Model.Assumptions)-1] != want {
 			t.Errorf("%s, batch %d: %s, %q", test.sharding, test.batch, spec.Strategy.Summary, spec.Model.Assumptions)
 		}
+	}
+}
+
+// TestInterleavedStagesAreEqual: a plan whose stages have several runs of layers has stages of equal size, which its engine is told by the runs,
+// with or without a number of stages that is asked for.
+func TestInterleavedStagesAreEqual(t *testing.T) {
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...)}
+	for _, asked := range []*int32{nil, plantest.Ptr(int32(4))} {
+		r := ask(plantest.Llama(t, 8), 1, 1, plantest.EngineOf("Megatron"), plantest.Train(v1alpha1.TrainingWorkload{
+			SequenceLength: 2048, GlobalBatch: 64, VirtualStages: 2, Recompute: "Selective",
+		}), plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(1)), Data: plantest.Ptr(int32(1)), Pipeline: asked}))
+		spec, err := Plan(fleet.NewCluster(nodes), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkPlan(t, nodes, r, spec)
+		if spec.Strategy.Pipeline < 2 || spec.Training.VirtualStages != 2 {
+			t.Errorf("%s, %+v", spec.Strategy.Summary, spec.Training)
+		}
+		for _, s := range spec.Stages {
+			if s.LastLayer-s.FirstLayer+1 != 32/spec.Strategy.Pipeline {
+				t.Errorf("%s: stage of layers %d to %d", spec.Strategy.Summary, s.FirstLayer, s.LastLayer)
+			}
+		}
+	}
+}
+
+// TestFP8TakesDevicesThatComputeInIt: a job in FP8 is planned on Hopper and not on Ampere.
+func TestFP8TakesDevicesThatComputeInIt(t *testing.T) {
+	r := ask(plantest.Llama(t, 8), 1, 1, plantest.EngineOf("Megatron"), plantest.Train(v1alpha1.TrainingWorkload{
+		SequenceLength: 2048, GlobalBatch: 64, Sharding: "ZeRO1", Recompute: "Full", Compute: "FP8",
+	}))
+	ampere, hopper := plantest.Host("a", true, plantest.Times8(plantest.A100)...), plantest.Host("h", true, plantest.Times8(plantest.H100)...)
+	spec, err := Plan(fleet.NewCluster([]fleet.Node{ampere, hopper}), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range spec.Nodes {
+		if row.Node != "h" {
+			t.Errorf("planned on %s", row.Node)
+		}
+	}
+	var no *Unplaceable
+	if _, err := Plan(fleet.NewCluster([]fleet.Node{ampere}), r); !errors.As(err, &no) || !strings.Contains(no.Message, "workload.training.compute") {
+		t.Errorf("on Ampere: %v", err)
 	}
 }

@@ -336,8 +336,8 @@ func (a *Tier) mixedOn(l *Flavor) []*Candidate {
 			if c.Footprint = a.Footprint(-1, c.Shape); c.Footprint == nil || !t.Runs(c.Shape) {
 				continue
 			}
-			if t.Engine.Stages.Cuts != engine.CutAnywhere {
-				if c.Ends = c.Footprint.cutFor(t.Engine.Stages.Cuts, blocks[:stages]); c.Ends == nil {
+			if t.Cuts() != engine.CutAnywhere {
+				if c.Ends = c.Footprint.cutFor(t.Cuts(), blocks[:stages]); c.Ends == nil {
 					continue
 				}
 			}

@@ -63,7 +63,7 @@ func (a *Tier) Evaluate(c *Candidate) {
 	}
 	rates := f.Device(c.Flavor.Wires, c.Tensor)
 	if t.Workload.Training != nil {
-		c.Step = a.TrainingOf(c, &rates).Step(a.Constants(&rates))
+		c.Step = a.TrainingOf(c, &rates).Step(a.Estimator(&rates).TrainingConstants())
 		c.Value = c.Step
 		return
 	}
@@ -80,7 +80,7 @@ func (a *Tier) Times(c *Candidate, device *cost.Device) cost.Times {
 		again: math.Float64bits(q.Workload.Again),
 	}
 	return recall(a.figures, on.times, key, func() cost.Times {
-		return cost.Serve(&q, on.estimator.Constants())
+		return on.estimator.Times(&q)
 	})
 }
 
@@ -202,11 +202,13 @@ func (a *Tier) TrainingOf(c *Candidate, device *cost.Device) *cost.Training {
 	if c.Flavor.Limit >= c.Total() {
 		d.Network = d.Link // the ranks need not leave their island
 	}
+	context := max(1, c.Context)
 	return &cost.Training{
 		Profile: a.profile, Device: &d, Strategy: cost.Strategy{Tensor: c.Tensor, Pipeline: c.Stages, Expert: c.Expert}, Replicas: c.Data,
-		Context: max(1, c.Context), ContextRate: between,
+		Local: min(c.Data*context, max(1, c.Flavor.Limit/max(1, c.Tensor))), Context: context, ContextRate: between,
 		Batch: float64(w.GlobalBatch), MicroBatch: float64(max(1, w.MicroBatch)), Sequence: float64(w.SequenceLength),
-		Checkpointing: w.ActivationCheckpointing, Frozen: w.Method == "LoRA" || w.Method == "QLoRA" || w.Method == "Prefix",
+		Recompute: w.Recomputes(), Sharding: w.Sharding, SequenceParallel: w.SequenceParallel, Virtual: w.Virtual(), FP8: w.Compute == v1alpha1.FP8,
+		Frozen: w.Method == "LoRA" || w.Method == "QLoRA" || w.Method == "Prefix",
 	}
 }
 

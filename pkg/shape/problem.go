@@ -262,10 +262,25 @@ func (t *Problem) checkWorkload() error {
 	case training.SequenceLength < 1 || training.GlobalBatch < 1 || training.MicroBatch < 0:
 		return invalid("workload.training", "without a batch", "sequenceLength, globalBatch and microBatch must be at least 1")
 	}
+	if r := t.Engine.RefusesJob(t.runs(Shape{})); r != nil {
+		return invalid("workload.training."+r.Degree, jobValue(training, r), r.Reason())
+	}
 	step := max(1, int(training.MicroBatch)) * max(1, t.Asked.Data)
 	if int(training.GlobalBatch)%step != 0 {
 		return invalid("workload.training.globalBatch", fmt.Sprint(training.GlobalBatch),
 			fmt.Sprintf("it must be a multiple of microBatch times parallelism.data, %d", step))
 	}
 	return nil
+}
+
+// jobValue is the value of the field of a job that an engine refuses.
+func jobValue(w *v1alpha1.TrainingWorkload, r *engine.Refusal) string {
+	switch r.Degree {
+	case engine.FieldSequenceParallel:
+		return fmt.Sprint(w.SequenceParallel)
+	case engine.FieldCompute:
+		return string(w.Compute)
+	default:
+		return fmt.Sprint(r.Value)
+	}
 }

@@ -41,6 +41,9 @@ func requirementsOf(spec *v1alpha1.ModelPlacementSpec) (requirements, error) {
 	if spec.Topology != nil && spec.Topology.Required != nil {
 		r.Level = *spec.Topology.Required
 	}
+	if w := spec.Workload.Training; w != nil && w.Compute != "" {
+		r.Formats = []v1alpha1.Precision{w.Compute}
+	}
 	d := spec.Devices
 	if d == nil {
 		return r, nil
@@ -48,7 +51,7 @@ func requirementsOf(spec *v1alpha1.ModelPlacementSpec) (requirements, error) {
 	if i := slices.IndexFunc(d.Families, func(f v1alpha1.DeviceFamily) bool { return !slices.Contains(accelerators, f) }); i >= 0 {
 		return r, invalid(fmt.Sprintf("devices.families[%d]", i), string(d.Families[i]), "use GPU, TPU, NPU or ASIC")
 	}
-	r.families, r.vendors, r.products, r.Formats = d.Families, d.Vendors, d.Products, d.Precisions
+	r.families, r.vendors, r.products, r.Formats = d.Families, d.Vendors, d.Products, slices.Concat(r.Formats, d.Precisions)
 	for _, t := range d.Tolerations {
 		r.tolerations = append(r.tolerations, corev1.Toleration{Key: t.Key, Operator: corev1.TolerationOperator(t.Operator), Value: string(t.Value), Effect: corev1.TaintEffect(t.Effect)})
 	}
@@ -127,6 +130,6 @@ const (
 	refusedSize      fleet.Refusal = "smaller than devices.minMemoryMiB"
 	refusedEngine    fleet.Refusal = "on which the engine does not run"
 	refusedKernels   fleet.Refusal = "on which the engine does not run weights in this format"
-	refusedPrecision fleet.Refusal = "without a format of devices.precisions"
+	refusedPrecision fleet.Refusal = "without a format of devices.precisions or workload.training.compute"
 	refusedFormat    fleet.Refusal = "without native arithmetic for the weights"
 )

@@ -18,6 +18,9 @@ func (t *Problem) runs(s Shape) *engine.Case {
 // MicroBatches returns the number of micro-batches of a data rank in a step of training; 0 in inference.
 func (t *Problem) MicroBatches(data int) int { return t.runs(Shape{Data: data}).MicroBatches() }
 
+// Cuts are the splits into stages that the engine can be told to make.
+func (t *Problem) Cuts() engine.Cuts { return t.Engine.CutsFor(t.Workload.Training) }
+
 // Runs says whether the engine can run the stages and the context degree of a shape.
 func (t *Problem) Runs(s Shape) bool { return t.refuses(s) == nil }
 
@@ -32,7 +35,11 @@ func (t *Problem) refuses(s Shape) *engine.Refusal {
 // checkAsked refuses asked-for degrees that the engine cannot run whatever the other degrees are.
 func (t *Problem) checkAsked() error {
 	c := t.runs(Shape{Tensor: max(1, t.Asked.Tensor), Stages: max(1, t.Asked.Stages), Data: max(1, t.Asked.Data), Context: max(1, t.Asked.Context)})
-	for _, rule := range [...]func(*engine.Case) *engine.Refusal{t.Engine.RefusesContext, t.Engine.RefusesPipeline, t.Engine.RefusesAttentionData} {
+	rules := []func(*engine.Case) *engine.Refusal{t.Engine.RefusesContext, t.Engine.RefusesAttentionData}
+	if t.Asked.Stages > 0 {
+		rules = append(rules, t.Engine.RefusesPipeline)
+	}
+	for _, rule := range rules {
 		if r := rule(c); r != nil {
 			return invalid("parallelism."+r.Degree, fmt.Sprint(r.Value), r.Reason())
 		}

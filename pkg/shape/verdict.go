@@ -46,7 +46,7 @@ func (a *Tier) fit(c *Candidate, offers []int64) Verdict {
 	}
 	least := offers[len(offers)-1]
 	unequal := false
-	if cuts := a.Problem.Engine.Stages.Cuts; cuts != engine.CutAnywhere && c.Stages > 1 {
+	if cuts := a.Problem.Cuts(); cuts != engine.CutAnywhere && c.Stages > 1 {
 		c.Ends = c.Footprint.cutFor(cuts, blocksOf(offers, c.Stages))
 	} else {
 		c.Ends = c.Footprint.evenly(c.Stages, least)

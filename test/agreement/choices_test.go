@@ -117,7 +117,11 @@ func choices(t *testing.T) []choice {
 			if found := degree.FindStringSubmatch(c.Under); found != nil && c.Tensor == 0 {
 				c.Tensor, _ = strconv.Atoi(found[1])
 			}
+			of := r.of(c.Checkpoint)
 			for _, hardware := range r.hardwareOf(&c) {
+				if !of.names(hardware) || !c.holds(of, product(t, products[hardware])) {
+					continue
+				}
 				for _, objective := range c.objectives() {
 					made := choice{
 						recipe: cmp.Or(c.Checkpoint, r.Model), command: c, model: m, weights: weights, product: product(t, products[hardware]), objective: objective,
@@ -133,6 +137,21 @@ func choices(t *testing.T) []choice {
 		}
 	}
 	return list
+}
+
+// holds says whether the devices of a command have the memory that the recipe says its checkpoint needs, once for each copy, in the nine tenths that
+// engines take of it. Where a command leaves
+// its devices to the reader, or is for others of those that are verified, they have not.
+func (c *command) holds(of *variant, p *accelerator.Product) bool {
+	if p.DevicesPerNode > 0 && p.Domain != accelerator.Racked && c.Tensor > p.DevicesPerNode {
+		return false // the planner keeps tensor ranks within a node where no fabric joins nodes
+	}
+	copies := int64(max(1, c.Data))
+	if c.Experts {
+		copies = 1
+	}
+	devices := int64(max(1, c.Tensor) * max(1, c.Pipeline) * max(1, c.Data))
+	return copies*of.Memory*1_000_000_000 <= devices*(p.UsableMiB()<<20)*9/10
 }
 
 // longest is the command's longest sequence; where it names none, the longest of a few with which its devices hold one request, since recipes
@@ -236,11 +255,14 @@ func TestRecipesChoices(t *testing.T) {
 	rows, list := measuredRows(t), choices(t)
 	var outcomes []outcome
 	for i := range list {
-		o := list[i].compare(t, rows)
-		outcomes = append(outcomes, o)
-		t.Logf("%s", &o)
+		outcomes = append(outcomes, list[i].compare(t, rows))
+	}
+	placeElsewhere(outcomes)
+	for i := range outcomes {
+		o := &outcomes[i]
+		t.Logf("%s", o)
 		if noReason[o.reason] {
-			t.Errorf("%s", &o)
+			t.Errorf("%s", o)
 		}
 	}
 	const least = 200

@@ -24,15 +24,36 @@ const (
 	more       reason = "better than the recipe's by more than the range"
 	fewer      reason = "fewer devices, each as good or better"
 	noTelling  reason = "within the range of the recipe's"
+	elsewhere  reason = "refused here, and held by others of the devices that the recipe names"
 	against    reason = "measured: the recipe's is better"
 	worse      reason = "worse than the recipe's by the estimate"
 	refused    reason = "refused, for one request too"
 )
 
 var (
-	reasons  = []reason{asRecipe, asMeasured, notHeld, more, fewer, noTelling, against, worse, refused}
+	reasons  = []reason{asRecipe, asMeasured, notHeld, more, fewer, noTelling, elsewhere, against, worse, refused}
 	noReason = map[reason]bool{against: true, worse: true, refused: true}
 )
+
+// placeElsewhere finds the refusals of commands that other devices of the recipe hold: a command is for one kind of those that it names, or for
+// one of all that are verified where it names none.
+func placeElsewhere(outcomes []outcome) {
+	type of struct {
+		recipe    string
+		command   command
+		objective v1alpha1.Objective
+	}
+	held := map[of]bool{}
+	key := func(o *outcome) of { return of{o.recipe, o.command, o.objective} }
+	for i := range outcomes {
+		held[key(&outcomes[i])] = held[key(&outcomes[i])] || outcomes[i].reason != refused
+	}
+	for i := range outcomes {
+		if o := &outcomes[i]; o.reason == refused && held[key(o)] {
+			o.reason = elsewhere
+		}
+	}
+}
 
 // tolerance is what a choice with fewer devices may be worse by, as docs/planner.md says of each objective.
 var tolerance = map[v1alpha1.Objective]float64{v1alpha1.ObjectiveThroughput: 0.03, v1alpha1.ObjectiveLatency: 0.10}

@@ -1,6 +1,7 @@
 package agreement
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"os"
@@ -25,8 +26,34 @@ type recipe struct {
 	// Hardware has a state for each word of products.
 	Hardware map[string]string
 	// Variants are checkpoints; the first is the default.
-	Variants []struct{ Precision string }
+	Variants []variant
 	Commands []command
+}
+
+// variant is a checkpoint. Where its tensor degree is said by device, it is for those devices.
+type variant struct {
+	Precision string
+	TP        any
+	// Checkpoint is absent in the default, which is the recipe's model.
+	Checkpoint string `json:"model_id"`
+	// Memory is the least that the recipe says it needs, in GB (10^9 bytes).
+	Memory int64 `json:"vram_minimum_gb"`
+}
+
+func (v *variant) names(hardware string) bool {
+	byDevice, said := v.TP.(map[string]any)
+	return !said || byDevice[hardware] != nil
+}
+
+// of returns the variant of a checkpoint, else the default.
+func (r *recipe) of(checkpoint string) *variant {
+	return &r.Variants[max(0, slices.IndexFunc(r.Variants, func(v variant) bool { return cmp.Or(v.Checkpoint, r.Model) == cmp.Or(checkpoint, r.Model) }))]
+}
+
+// precision returns the format of the checkpoint for a device: that of the first variant that is for it, else of the default.
+func (r *recipe) precision(hardware string) v1alpha1.Precision {
+	at := max(0, slices.IndexFunc(r.Variants, func(v variant) bool { return v.names(hardware) }))
+	return v1alpha1.Precision(strings.ToUpper(r.Variants[at].Precision))
 }
 
 // command is `vllm serve` in the guide of a recipe, under a heading that may say for which devices it is and what for.
@@ -95,7 +122,7 @@ func TestRecipes(t *testing.T) {
 			cluster := fleet.NewCluster([]fleet.Node{node(&product)})
 			for _, c := range r.Commands {
 				q := question{
-					engine: vllm, model: m, weights: v1alpha1.Precision(strings.ToUpper(r.Variants[0].Precision)), product: &product,
+					engine: vllm, model: m, weights: r.precision(hardware), product: &product,
 					tensor: max(1, c.Tensor), pipeline: max(1, c.Pipeline), data: max(1, c.Data), expert: 1,
 				}
 				if c.Experts {

@@ -15,6 +15,10 @@ import (
 var jobs = []*v1alpha1.TrainingWorkload{
 	{Method: "Full", Optimizer: "AdamW", SequenceLength: 4096, GlobalBatch: 480, MicroBatch: 1, Sharding: "None"},
 	{Method: "Full", Optimizer: "AdamW", SequenceLength: 4096, GlobalBatch: 480, MicroBatch: 1, Sharding: "ZeRO3", ActivationCheckpointing: true},
+	{
+		Method: "Full", Optimizer: "AdamW", SequenceLength: 4096, GlobalBatch: 480, MicroBatch: 1, Sharding: "ZeRO1", Recompute: "Selective", SequenceParallel: true, Compute: "FP8",
+		VirtualStages: 2,
+	},
 	{Method: "LoRA", Optimizer: "SGD", SequenceLength: 2048, GlobalBatch: 8, MicroBatch: 2, Sharding: "ZeRO1"},
 }
 
@@ -56,7 +60,8 @@ func trained(t *testing.T, q *question, cluster *fleet.Cluster) bool {
 	}
 	planned, refused := q.plan(cluster)
 	exported := q.export()
-	byJob := q.pipeline > 1 || int(q.training.GlobalBatch)%(int(q.training.MicroBatch)*q.data) != 0
+	w := q.training
+	byJob := q.pipeline > 1 || w.SequenceParallel || w.Virtual() > 1 || w.Compute != "" || int(q.training.GlobalBatch)%(int(q.training.MicroBatch)*q.data) != 0
 	if (estimated == nil) != (refused == nil) || estimated == nil && exported != nil || !byJob && (estimated == nil) != (exported == nil) {
 		t.Errorf("%s:\n train  %v\n plan   %v\n export %v", q, estimated, refused, exported)
 	}

@@ -100,6 +100,22 @@ var badManifests = []badManifest{
 		[]string{"spec.workload.training", "microBatch must not exceed globalBatch", "lower microBatch"},
 	},
 	{
+		"recompute beside checkpointing", "architecture", `spec: {workload: {training: {activationCheckpointing: true, recompute: Selective}}}`,
+		[]string{"spec.workload.training", "activationCheckpointing true is recompute Full", "leave one of them out"},
+	},
+	{
+		"unknown recompute", "architecture", `spec: {workload: {training: {recompute: Half}}}`,
+		[]string{"spec.workload.training.recompute", `supported values: "None", "Selective", "Full"`},
+	},
+	{
+		"unknown compute", "architecture", `spec: {workload: {training: {compute: INT8}}}`,
+		[]string{"spec.workload.training.compute", "must be FP8", "leave it out"},
+	},
+	{
+		"too many runs of layers", "architecture", `spec: {workload: {training: {virtualStages: 1000}}}`,
+		[]string{"spec.workload.training.virtualStages", "less than or equal to 256"},
+	},
+	{
 		"unknown optimizer", "architecture", `spec: {workload: {training: {optimizer: Adam}}}`,
 		[]string{"spec.workload.training.optimizer", `supported values: "AdamW"`},
 	},

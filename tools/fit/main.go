@@ -1,7 +1,8 @@
 // Command fit makes the constants of the model of costs: it fits them to half of the published measurements, finds the
 // spread of the errors at each basis by fitting without a part of that half in turn, and writes them, with what was measured, where the
 // package embeds them. With
-// -leave-out it writes the errors when a whole model or a whole product is left out of the fit, which a test holds to bars.
+// -leave-out it writes the errors when a whole model or a whole product is left out of the fit, which a test holds to bars. The constants of
+// training are fitted apart, with -training alone.
 package main
 
 import (
@@ -24,20 +25,26 @@ func main() {
 	folder := flag.String("truth", "", "folder of the measurements (default: ../shared/truth beside the repository)")
 	out := flag.String("out", "pkg/cost/constants.json", "file to write the constants to")
 	leaveOut := flag.Bool("leave-out", false, "instead of fitting, write the errors when a model or a product is left out")
+	training := flag.Bool("training", false, "fit the constants of training alone")
 	flag.Parse()
 	log.SetFlags(0)
-	if err := run(*folder, *out, *leaveOut); err != nil {
+	if err := run(*folder, *out, *leaveOut, *training); err != nil {
 		log.Fatalf("fit: %v", err)
 	}
 }
 
-func run(folder, out string, leaveOut bool) error {
+func run(folder, out string, leaveOut, onlyTraining bool) error {
 	if folder == "" {
 		shared, err := facts.Folder()
 		if err != nil {
 			return err
 		}
 		folder = filepath.Join(shared, "truth")
+	}
+	if !leaveOut {
+		if err := fitTraining(folder, filepath.Join(filepath.Dir(out), "training.json")); err != nil || onlyTraining {
+			return err
+		}
 	}
 	all, err := truth.All(folder)
 	if err != nil {
@@ -54,7 +61,7 @@ func run(folder, out string, leaveOut bool) error {
 		return err
 	}
 	data = append(data, '\n')
-	cells, err := cost.FormatCells(calibration.Hash(data), calibration.CellsOf(training))
+	cells, err := cost.FormatCells(calibration.Hash(data), calibration.CellsOf(training, c))
 	if err != nil {
 		return err
 	}
@@ -65,14 +72,33 @@ func run(folder, out string, leaveOut bool) error {
 	return os.WriteFile(out, data, 0o644)
 }
 
+// limits are those of the time per output token under which shapes are chosen, in seconds.
+var limits = []float64{0.050, 0.030, 0.020, 0.012}
+
+// fitTraining fits the constants of training, which share none with serving, and writes them.
+func fitTraining(folder, out string) error {
+	all, err := truth.Training(folder)
+	if err != nil {
+		return err
+	}
+	fitted := calibration.Training(all)
+	c := calibration.FitTraining(fitted)
+	calibration.SetTrainingSpreads(c, fitted)
+	data, err := cost.FormatTraining(c)
+	if err != nil {
+		return err
+	}
+	log.Printf("training fitted to %d of %d observations", len(fitted), len(all))
+	return os.WriteFile(out, append(data, '\n'), 0o644)
+}
+
 // printSwapped fits to the half that is held out and prints the errors on the other half.
 func printSwapped(all []truth.Observation) {
 	fitted := func(o *truth.Observation) bool { return !o.Held() }
-	c := calibration.Fit(slices.DeleteFunc(slices.Clone(all), func(o truth.Observation) bool { return fitted(&o) || o.Reported }))
+	c := calibration.Calibrate(slices.DeleteFunc(slices.Clone(all), func(o truth.Observation) bool { return fitted(&o) || o.Reported }))
 	log.Printf("fitted to the other half:%s", medians(calibration.ErrorsByKind(all, c, fitted)))
 	choice := calibration.Choose(all, c, func(o *truth.Observation) bool { return o.Table == "trtllm" && fitted(o) })
-	limits := calibration.ChooseUnder(all, c, []float64{0.050, 0.030, 0.020, 0.012}, fitted)
-	log.Printf("choices: %+v; under limits: %+v", choice, limits)
+	log.Printf("choices: %+v; under limits: %+v", choice, calibration.ChooseUnder(all, c, limits, fitted))
 }
 
 // writeLeftOut writes the errors without each model and product, with the hash of the constants that they belong to.
@@ -89,8 +115,11 @@ func writeLeftOut(all []truth.Observation, constants string) error {
 	result := calibration.LeftOut{
 		Ranges:    calibration.Inside(built, all),
 		Constants: calibration.Hash(data),
-		Models:    leftOut(all, "model", func(o *truth.Observation) string { return o.Model }),
-		Products:  leftOut(all, "product", func(o *truth.Observation) string { return o.GPU }),
+		Pairs: calibration.LeaveOutPairs(all, "inferencex", limits, built, func(name string, errors map[calibration.Kind][]float64) {
+			log.Printf("without %s:%s", name, medians(errors))
+		}),
+		Models:   leftOut(all, "model", func(o *truth.Observation) string { return o.Model }),
+		Products: leftOut(all, "product", func(o *truth.Observation) string { return o.GPU }),
 	}
 	written, err := json.MarshalIndent(&result, "", "  ")
 	if err != nil {

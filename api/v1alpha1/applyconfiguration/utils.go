@@ -188,6 +188,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.VerificationFindingApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("VerifiedBandwidth"):
 		return &apiv1alpha1.VerifiedBandwidthApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WindowedHeads"):
+		return &apiv1alpha1.WindowedHeadsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Workload"):
 		return &apiv1alpha1.WorkloadApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadReference"):

@@ -335,35 +335,3 @@ func correctedText(value, parts float64) string {
 	}
 	return ""
 }
-
-// collectivesText is the arithmetic of what the ranks of a training job exchange in a micro-batch.
-func collectivesText(t *explain.Times) string {
-	b, job, c := t.Training, t.Job, &t.Constants
-	tensor, layers := job.Strategy.Tensor, job.Profile.Layers()
-	switch {
-	case job.Context > 1 && tensor > 1:
-		return fmt.Sprintf("two all-reduces a layer and pass, and keys and values to %d other context ranks", job.Context-1)
-	case job.Context > 1:
-		rate := cmp.Or(job.ContextRate, b.ReduceRate)
-		return fmt.Sprintf("%s of keys and values to the other context ranks / %s", term.InUnits(b.Collectives*rate, "B"), term.InUnits(rate, "B/s"))
-	case job.Strategy.AttentionData > 1:
-		return "two all-reduces a layer and pass, and the exchange of experts"
-	default:
-		latency := c[cost.ReduceSeconds]
-		if job.Device.HostLink {
-			latency = c[cost.HostReduceSeconds]
-		}
-		start, link := latency*math.Log2(float64(tensor)), job.Device.Link*c[linkShare(job.Device)]
-		times := b.Passes * float64(layers) / float64(b.Stages) * 2
-		sent := (b.Collectives/times - start) * link
-		return fmt.Sprintf("%g passes × %d layers / %d × 2 all-reduces × (%s to start + %s / %s)", b.Passes, layers, b.Stages,
-			term.Duration(start), term.InUnits(sent, "B"), term.InUnits(link, "B/s"))
-	}
-}
-
-// gradientsText is the arithmetic of the all-reduce of gradients over replicas and context ranks.
-func gradientsText(t *explain.Times) string {
-	b, ranks := t.Training, float64(max(1, t.Job.Replicas)*max(1, t.Job.Context))
-	return fmt.Sprintf("2 × %.0f / %.0f ranks × %s of gradients in 16 bits / %s", ranks-1, ranks,
-		term.InUnits(b.Reduce*b.ReduceRate*ranks/(2*(ranks-1)), "B"), term.InUnits(b.ReduceRate, "B/s"))
-}

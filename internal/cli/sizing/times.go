@@ -165,33 +165,51 @@ func servingRows(t *explain.Times, stage *cost.StageStep, copies int) [][2]strin
 // TrainingTimes writes the arithmetic of a training step.
 func TrainingTimes(p *term.Page, t *explain.Times) {
 	b, job := t.Training, t.Job
-	p.Linef("A step of %.0f sequences of %.0f tokens: %s micro-batches of %.0f on each of %d replicas, through %s. %g passes forward are counted for each: one, two for backward, and one more where activations are computed again.",
-		job.Batch, job.Sequence, term.Three(b.MicroBatches), job.MicroBatch, max(1, job.Replicas), words.Counted(b.Stages, "stage"), b.Passes)
-	ranks := float64(max(1, job.Strategy.Tensor) * b.Stages * max(1, job.Replicas) * max(1, job.Context))
-	share := t.Constants[cost.TrainingShare]
-	rows := [][]string{
-		{"rate", term.InUnits(b.Rate, "FLOP/s"), fmt.Sprintf("%s × %s, a share that is fitted", term.InUnits(b.Rate/share, "FLOP/s"), term.Three(share))},
-		{"arithmetic", term.Duration(b.Compute), fmt.Sprintf("%s / %.0f devices / %s micro-batches / %s",
-			term.InUnits(b.Operations, "FLOP"), ranks, term.Three(b.MicroBatches), term.InUnits(b.Rate, "FLOP/s"))},
+	p.Linef("A step of %.0f sequences of %.0f tokens: %s micro-batches of %.0f on each of %d replicas, through %s. %s operations are counted for a step, with what is computed again.",
+		job.Batch, job.Sequence, term.Three(b.MicroBatches), job.MicroBatch, max(1, job.Replicas), words.Counted(b.Stages, "stage"), term.InUnits(b.Operations, "FLOP"))
+	at := func(seconds, rate float64, unit, of string) string {
+		return fmt.Sprintf("%s %s / %s", term.InUnits(seconds*rate, unit), of, term.InUnits(rate, unit+"/s"))
 	}
-	if job.Strategy.Tensor > 1 && job.Context <= 1 {
-		reached := t.Constants[linkShare(job.Device)]
-		rows = append(rows, []string{"link rate", term.InUnits(job.Device.Link*reached, "B/s"), fmt.Sprintf("%s × %s, a share that is fitted", term.InUnits(job.Device.Link, "B/s"), term.Three(reached))})
+	pass := b.Compute + b.Gather - b.Hidden + b.Transfer
+	rows := [][]string{{"matrices", term.Duration(b.Matrices), at(b.Matrices, b.Rate, "FLOP", "of products in a micro-batch")}}
+	for _, part := range []struct {
+		name    string
+		seconds float64
+		text    string
+	}{
+		{"attention", b.Attention, "products of attention"},
+		{"traffic", b.Traffic, at(b.Traffic, job.Device.Bandwidth, "B", "read and written between matrices and for the loss")},
+		{"launches", b.Launches, "starting kernels, layer by layer"},
+		{"collectives", b.Collectives, collectivesText(job)},
+		{"gathers", b.Gather, at(b.Gather, b.ReduceRate, "B", "of weights and of gradients reduced to shares")},
+		{"hidden", -b.Hidden, "part of the gathers that is done beside the above"},
+		{"transfer", b.Transfer, "to the next stage, and gradients back"},
+	} {
+		if part.seconds > 0 {
+			rows = append(rows, []string{part.name, term.Duration(part.seconds), part.text})
+		} else if part.seconds < 0 {
+			rows = append(rows, []string{part.name, "-" + term.Duration(-part.seconds), part.text})
+		}
 	}
-	if b.Collectives > 0 {
-		rows = append(rows, []string{"collectives", term.Duration(b.Collectives), collectivesText(t)})
-	}
-	if b.Transfer > 0 {
-		rows = append(rows, []string{"transfer", term.Duration(b.Transfer), fmt.Sprintf("2 × (%s to start + %s / %s), to the next stage, and gradients back",
-			term.Duration(t.Constants[cost.TransferSeconds]), term.InUnits((b.Transfer/2-t.Constants[cost.TransferSeconds])*b.ReduceRate, "B"), term.InUnits(b.ReduceRate, "B/s"))})
-	}
-	pass := b.Compute + b.Collectives + b.Transfer
 	rows = append(rows, []string{"micro-batch", term.Duration(pass), "sum"})
 	if b.Reduce > 0 {
-		rows = append(rows, []string{"gradients", term.Duration(b.Reduce), gradientsText(t)})
+		rows = append(rows, []string{"gradients", term.Duration(b.Reduce), at(b.Reduce, b.ReduceRate, "B", fmt.Sprintf("left to reduce in 16 bits over %d replicas", job.Replicas))})
 	}
-	step := fmt.Sprintf("(%s + %d - 1) × %s + %s + %s between steps", term.Three(b.MicroBatches), b.Stages, term.Duration(pass), term.Duration(b.Reduce), term.Duration(b.Fixed))
+	step := fmt.Sprintf("(%s + %s of waiting) × %s + %s + %s of the optimizer", term.Three(b.MicroBatches), term.Three(b.Bubble), term.Duration(pass), term.Duration(b.Reduce), term.Duration(b.Update))
 	p.Table([]string{"PART", "TIME", "ARITHMETIC"}, append(rows,
 		[]string{"step", term.Durations(t.Step.Value, t.Step.Low, t.Step.High), step},
 		[]string{"tokens/s", term.Three(job.Batch * job.Sequence / t.Step.Value), fmt.Sprintf("%.0f × %.0f tokens / %s", job.Batch, job.Sequence, term.Duration(t.Step.Value))}))
+}
+
+// collectivesText says what the ranks of a training job exchange.
+func collectivesText(job *cost.Training) string {
+	const tensor = "two all-reduces a layer and pass"
+	if job.Context <= 1 {
+		return tensor
+	}
+	context := fmt.Sprintf("keys and values to %d other context ranks a layer and pass", job.Context-1)
+	if job.Strategy.Tensor <= 1 {
+		return context
+	}
+	return tensor + ", " + context
 }

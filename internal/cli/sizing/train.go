@@ -51,10 +51,10 @@ TFLOPS count operations that are computed again for checkpointed activations; th
 // trainingFlags are the flags of a training job.
 type trainingFlags struct {
 	deploymentFlags
-	data                        int
-	method, optimizer, sharding string
-	sequence, batch, micro      int32
-	checkpointing               bool
+	data, context                          int
+	method, optimizer, sharding, recompute string
+	sequence, batch, micro, virtual        int32
+	checkpointing, shareTokens, fp8        bool
 }
 
 // Values of flags that the API's enumerations have.
@@ -62,6 +62,7 @@ var (
 	trainingMethods = []string{"Full", "LoRA", "QLoRA", "Prefix", "DPO", "RLHF", "Distillation"}
 	optimizers      = []string{"AdamW", "AdamW8bit", "Adafactor", "SGD", "SGDMomentum"}
 	shardings       = []string{"None", "ZeRO1", "ZeRO2", "ZeRO3", "FSDP"}
+	recomputes      = []string{"None", "Selective", "Full"}
 )
 
 func (f *trainingFlags) addJob(command *cobra.Command) {
@@ -73,10 +74,16 @@ func (f *trainingFlags) addJob(command *cobra.Command) {
 	flags.Int32Var(&f.sequence, "sequence", 4096, "tokens of a sequence")
 	flags.Int32Var(&f.batch, "global-batch", 8, "sequences of an optimizer step over all devices")
 	flags.Int32Var(&f.micro, "micro-batch", 1, "sequences that a device works on at once")
-	flags.BoolVar(&f.checkpointing, "checkpointing", false, "compute activations again in the backward pass instead of keeping them")
+	flags.IntVar(&f.context, "cp", 1, "context-parallel ranks, which share out the tokens of a sequence")
+	flags.BoolVar(&f.checkpointing, "checkpointing", false, "compute activations again in the backward pass instead of keeping them: --recompute Full")
+	flags.StringVar(&f.recompute, "recompute", "", "what of the activations is computed again: nothing, the feed-forward blocks, or all (default: None, and Full with --checkpointing)")
+	flags.BoolVar(&f.shareTokens, "sequence-parallel", false, "tensor ranks share out the tokens between their matrices")
+	flags.BoolVar(&f.fp8, "fp8", false, "multiply matrices in FP8, where the devices do")
+	flags.Int32Var(&f.virtual, "virtual-stages", 1, "runs of layers of each pipeline stage, which micro-batches visit in turn")
 	term.Complete(command, "method", trainingMethods)
 	term.Complete(command, "optimizer", optimizers)
 	term.Complete(command, "sharding", shardings)
+	term.Complete(command, "recompute", recomputes)
 }
 
 func (f *trainingFlags) job(streams term.Streams) (estimate.Training, error) {
@@ -88,9 +95,14 @@ func (f *trainingFlags) job(streams term.Streams) (estimate.Training, error) {
 		d.Weights = "" // training has a default of its own
 	}
 	d.Replicas = f.data
-	return estimate.Training{Deployment: d, Workload: v1alpha1.TrainingWorkload{
+	var compute v1alpha1.Precision
+	if f.fp8 {
+		compute = v1alpha1.FP8
+	}
+	return estimate.Training{Deployment: d, Context: f.context, Workload: v1alpha1.TrainingWorkload{
 		Method: v1alpha1.TrainingMethod(f.method), Optimizer: v1alpha1.Optimizer(f.optimizer), Sharding: v1alpha1.TrainingSharding(f.sharding),
 		SequenceLength: f.sequence, GlobalBatch: f.batch, MicroBatch: f.micro, ActivationCheckpointing: f.checkpointing,
+		Recompute: v1alpha1.Recompute(f.recompute), SequenceParallel: f.shareTokens, Compute: compute, VirtualStages: f.virtual,
 	}}, nil
 }
 
@@ -99,9 +111,8 @@ func printTrained(p *term.Page, a *estimate.Trained, output term.Format) {
 	job := &a.Workload
 	rows := [][2]string{
 		{"Model", fmt.Sprintf("%s, weights %s", a.Model, a.Weights)},
-		{"Job", fmt.Sprintf("%s with %s, %d × %d tokens a step, micro-batch %d%s", job.Method, job.Optimizer, job.GlobalBatch, job.SequenceLength, job.MicroBatch,
-			map[bool]string{true: ", activations computed again"}[job.ActivationCheckpointing])},
-		{"Devices", fmt.Sprintf("%d × %s, %s, %s, sharding %s, %s", a.Devices, a.Device, degreesText(a.Degrees), words.Counted(a.Data, "data rank"), job.Sharding, a.Engine)},
+		{"Job", fmt.Sprintf("%s with %s, %d × %d tokens a step, micro-batch %d%s", job.Method, job.Optimizer, job.GlobalBatch, job.SequenceLength, job.MicroBatch, jobText(job))},
+		{"Devices", fmt.Sprintf("%d × %s, %s, %s, sharding %s, %s", a.Devices, a.Device, trainingDegrees(a), words.Counted(a.Data, "data rank"), job.Sharding, a.Engine)},
 		{"Link", linkText(a.Link)},
 	}
 	rows = append(rows, fitsRows(a.Fits, a.Reason)...)
@@ -119,4 +130,30 @@ func printTrained(p *term.Page, a *estimate.Trained, output term.Format) {
 	if output == term.FormatExplain {
 		explainMemory(p, a.Stages, a.Explain().Stages)
 	}
+}
+
+// jobText says what a job does otherwise than by default.
+func jobText(job *v1alpha1.TrainingWorkload) string {
+	text := map[v1alpha1.Recompute]string{
+		v1alpha1.RecomputeFull: ", activations computed again", v1alpha1.RecomputeSelective: ", feed-forward blocks computed again",
+	}[job.Recomputes()]
+	if job.SequenceParallel {
+		text += ", tokens shared out among tensor ranks"
+	}
+	if job.Compute != "" {
+		text += fmt.Sprintf(", matrices in %s", job.Compute)
+	}
+	return text
+}
+
+// trainingDegrees writes the degrees of a job.
+func trainingDegrees(a *estimate.Trained) string {
+	text := degreesText(a.Degrees)
+	if a.Context > 1 {
+		text += fmt.Sprintf(", cp %d", a.Context)
+	}
+	if runs := a.Workload.Virtual(); runs > 1 {
+		text += fmt.Sprintf(", %d runs of layers a stage", runs)
+	}
+	return text
 }

@@ -84,7 +84,7 @@ func (c *Checkpoint) setNative(m *model.Model) {
 	}
 	m.Native = c.Precision
 	if c.Format == GGUF {
-		c.widen(m)
+		c.keep(m)
 		return
 	}
 	if claimed != m.Native && !m.Synthetic {
@@ -92,8 +92,21 @@ func (c *Checkpoint) setNative(m *model.Model) {
 	}
 }
 
-// widen finds the format that the planner counts GGUF's types in. Most have more bits than their name says (Q4_K_M 4.85), so
-// the next format is taken until it holds the file's bytes: too much memory is planned rather than too little.
+// keep counts a GGUF file as it stores each tensor. Without an architecture there is nothing that its tensors could be told to be.
+func (c *Checkpoint) keep(m *model.Model) {
+	if m.Synthetic {
+		c.widen(m)
+		return
+	}
+	if num, den := model.BytesPer(m.Native); num < 2*den {
+		m.Keep(m.Native, c.blocks())
+	}
+	m.Assumptions = append(m.Assumptions, fmt.Sprintf("the file's weights take %d bytes (most in %s): each module is counted as it is stored, %d bytes in all, and computed as %s",
+		c.Bytes(), c.mostUsed(), m.WeightBytes(m.Native), m.Native))
+}
+
+// widen finds a format that holds a GGUF file whose tensors are not told. Most types have more bits than their name says (Q4_K_M
+// 4.85), so the next format is taken until it holds the file's bytes: too much memory is planned rather than too little.
 func (c *Checkpoint) widen(m *model.Model) {
 	held := c.Bytes()
 	for _, p := range wider {

@@ -115,10 +115,50 @@ func TestQuantisedGGUF(t *testing.T) {
 			if m.Native != want {
 				t.Errorf("counted as %s with %d bytes for %d, want %s", m.Native, m.WeightBytes(m.Native), c.Bytes(), want)
 			}
-			if counted := m.WeightBytes(m.Native); counted < c.Bytes()-c.Bytes()/excess {
+			// Norms are stored in 32 bits and counted in 16.
+			if counted := m.WeightBytes(m.Native); counted > c.Bytes() || counted < c.Bytes()-c.Bytes()/10000 {
 				t.Errorf("%d bytes are counted for %d", counted, c.Bytes())
 			}
 		})
+	}
+}
+
+// TestMixedGGUF counts each tensor as it is stored: as Q4_K_M is made, some layers keep more bits in what adds up errors.
+func TestMixedGGUF(t *testing.T) {
+	a := lookup(t, "Llama-3.1-8B").Architecture
+	l := lister{names: ggufNaming, plain: "F32", linear: "Q4_K"}
+	w := ggufWriter{values: ggufValues("llama", &a), entries: l.list(&a)}
+	for i := range w.entries {
+		e := &w.entries[i]
+		switch name := e.name; {
+		case name == l.names["embedding"]:
+			e.kind = "Q4_K"
+		case name == l.names["head"], name == "blk.0.ffn_down.weight", name == "blk.31.attn_v.weight":
+			e.kind = "Q6_K"
+		}
+	}
+	path := filepath.Join(t.TempDir(), "x")
+	sparse(t, path, w.header(), w.size())
+	c, err := Open(os.DirFS(filepath.Dir(path)), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := c.Model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const down, value, q4, q6 = 4096 * 14336, 4096 * 1024, 144, 210
+	if got, want := m.LayerWeightBytes(0, m.Native)-m.LayerWeightBytes(1, m.Native), int64(down/256*(q6-q4)); got != want {
+		t.Errorf("the first layer takes %d bytes more than the second, want %d", got, want)
+	}
+	if got, want := m.LayerWeightBytes(31, m.Native)-m.LayerWeightBytes(1, m.Native), int64(value/256*(q6-q4)); got != want {
+		t.Errorf("the last layer takes %d bytes more than the second, want %d", got, want)
+	}
+	if counted := m.WeightBytes(m.Native); m.Native != v1alpha1.INT4 || counted > c.Bytes() || counted < c.Bytes()-c.Bytes()/1000 {
+		t.Errorf("%d bytes in %s are counted for %d", counted, m.Native, c.Bytes())
+	}
+	if got, want := m.EmbeddingBytesPerRank(1, m.Native), int64(128256*4096/256*q4); got != want {
+		t.Errorf("the embedding table takes %d bytes, want %d", got, want)
 	}
 }
 

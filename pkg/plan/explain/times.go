@@ -50,7 +50,7 @@ func (e *explainer) times(p *search.Portion) (*Times, error) {
 		if err := made.Job.Check(); err != nil {
 			return nil, fmt.Errorf("estimate: %w", err)
 		}
-		broken := made.Job.Break(&made.Constants)
+		broken := made.Job.Break(estimator.TrainingConstants())
 		step, basis := estimator.Train(made.Job)
 		made.Training, made.Step, made.Basis, made.Beyond = &broken, &step, basis, estimator.BeyondTraining(made.Job)
 		return made, nil
@@ -65,6 +65,7 @@ func (e *explainer) times(p *search.Portion) (*Times, error) {
 	if err := made.Query.Check(); err != nil {
 		return nil, fmt.Errorf("estimate: %w", err)
 	}
+	*made.Query = estimator.Corrected(made.Query)
 	broken, estimate := cost.Break(made.Query, &made.Constants), estimator.Serve(made.Query)
 	made.Serving, made.Estimate, made.Basis, made.Beyond = &broken, &estimate, estimate.Basis, estimator.Beyond(made.Query)
 	if hour, ok := t.Price(c.Flavor.Class); ok {

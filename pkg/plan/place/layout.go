@@ -43,7 +43,7 @@ func Beside(c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout,
 	w := &placer{problem: c.Tier.Problem, pool: c.Flavor.Pool, footprint: c.Footprint, shape: c.Groups(), copies: copies, taken: taken, before: slices.Collect(maps.Keys(taken))}
 	if c.Ends != nil {
 		w.fix(c.Ends)
-		w.told = c.Tier.Problem.Engine.Stages.Cuts != engine.CutAnywhere
+		w.told = c.Tier.Problem.Cuts() != engine.CutAnywhere
 	}
 	if c.Flavor.Class < 0 {
 		w.seconds = seconds(c)

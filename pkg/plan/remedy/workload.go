@@ -64,14 +64,19 @@ func fewerSequences(t *shape.Problem, families []search.Family) []Remedy {
 // checkpointing tries to compute activations again in the backward pass.
 func checkpointing(t *shape.Problem, families []search.Family) []Remedy {
 	training := t.Workload.Training
-	if training == nil || training.ActivationCheckpointing {
+	if training == nil || training.Recomputes() == v1alpha1.RecomputeFull {
 		return nil
 	}
+	text := "activationCheckpointing true instead of false"
 	apply := func(s *v1alpha1.ModelPlacementSpec) { s.Workload.Training.ActivationCheckpointing = true }
+	if training.Recompute != "" {
+		text = fmt.Sprintf("recompute Full instead of %s", training.Recompute)
+		apply = func(s *v1alpha1.ModelPlacementSpec) { s.Workload.Training.Recompute = v1alpha1.RecomputeFull }
+	}
 	if !heldWith(t, families, apply) {
 		return nil
 	}
-	return oneRemedy(KindCheckpointing, "activationCheckpointing true instead of false", apply)
+	return oneRemedy(KindCheckpointing, text, apply)
 }
 
 // smallerBatch returns the largest micro-batch that fits.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,7 +56,6 @@ func TestErrors(t *testing.T) {
 		{calibration.Kind{Table: "inferencex", Quantity: truth.TTFT}, 700, 0.25},
 		{calibration.Kind{Table: "mlperf Offline", Quantity: truth.Throughput}, 10, 0.12},
 		{calibration.Kind{Table: "mlperf Server", Quantity: truth.Throughput}, 10, 0.12},
-		{calibration.Kind{Table: "megatron", Quantity: truth.TrainingRate}, 4, 0.10},
 	} {
 		train, test := onFitted[bar.kind], onHeld[bar.kind]
 		got := calibration.Quantile(test, 0.5)
@@ -91,7 +89,7 @@ func TestErrorsOfHardShapes(t *testing.T) {
 		{"Qwen3-235B", of("Qwen3-235B"), calibration.Kind{Table: "inferencex", Quantity: truth.TPOT}, 30, 0.25},
 		{"Qwen3-235B", of("Qwen3-235B"), calibration.Kind{Table: "inferencex", Quantity: truth.TTFT}, 30, 0.25},
 	} {
-		errors := calibration.ErrorsByKind(all, c, func(o *truth.Observation) bool { return o.Training == nil && o.Held() && bar.is(o) })[bar.kind]
+		errors := calibration.ErrorsByKind(all, c, func(o *truth.Observation) bool { return o.Held() && bar.is(o) })[bar.kind]
 		what := bar.kind.Quantity.String() + " of " + bar.what + ", median error held out"
 		figure.Percent(bar.kind.Table, what, calibration.Quantile(errors, 0.5), bar.median, len(errors)).Hold(t)
 		if len(errors) < bar.fewest {
@@ -187,14 +185,7 @@ func (r *ranges) check(t *testing.T, name string, fewest int, width float64) {
 // TestLeftOut holds the errors for models and products that the fit did not see, which `make fit` computes, and checks
 // that they were computed with the built-in constants.
 func TestLeftOut(t *testing.T) {
-	var result calibration.LeftOut
-	data, err := os.ReadFile(filepath.Join("..", calibration.LeftOutFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &result); err != nil {
-		t.Fatal(err)
-	}
+	result := leftOut(t)
 	constants, err := os.ReadFile(filepath.Join("..", "..", "..", "pkg", "cost", "constants.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +194,8 @@ func TestLeftOut(t *testing.T) {
 		t.Errorf("made with constants of hash %s and not %s: run make fit", result.Constants, got)
 	}
 	var cells cost.CellsFile
-	if data, err = os.ReadFile(filepath.Join("..", "..", "..", "pkg", "cost", "cells.json")); err != nil {
+	data, err := os.ReadFile(filepath.Join("..", "..", "..", "pkg", "cost", "cells.json"))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(data, &cells); err != nil || cells.Constants != result.Constants {
@@ -229,19 +221,54 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+// TestPairsLeftOut holds the errors for pairs of a model and a product that the fit did not see, though it saw either with others, which `make fit`
+// computes: this is what people meet whose model or device is not in a table.
+func TestPairsLeftOut(t *testing.T) {
+	pairs := leftOut(t).Pairs
+	const subject = "inferencex, a whole pair of model and device left out"
+	bars := map[string]float64{truth.TPOT.String(): 0.14}
+	for _, m := range pairs.Errors {
+		if bar, ok := bars[m.Quantity]; ok {
+			figure.Percent(subject, m.Quantity+", median error", m.Error, bar, m.Count).Hold(t)
+		} else {
+			figure.Report(subject, m.Quantity+", median error", fmt.Sprintf("%.1f %% of %d", 100*m.Error, m.Count)).Hold(t)
+		}
+	}
+	figure.Percent(subject, "mean regret under 50/30/20/12 ms", pairs.Regret, 0.07, pairs.Choices).Hold(t)
+	inside, counts := map[string]int{}, map[string]int{}
+	for _, s := range pairs.Ranges {
+		inside[s.Quantity] += s.Inside
+		counts[s.Quantity] += s.Count
+	}
+	for _, quantity := range []truth.Quantity{truth.TPOT, truth.TTFT} {
+		name := quantity.String()
+		figure.Share(subject, name+": inside", float64(inside[name])/float64(counts[name]), 0.75, counts[name]).Hold(t)
+	}
+	if pairs.Count < 15 || pairs.Choices < 200 {
+		t.Errorf("%d pairs and %d choices, want at least 15 and 200", pairs.Count, pairs.Choices)
+	}
+}
+
+// leftOut reads what `make fit` computed.
+func leftOut(t *testing.T) *calibration.LeftOut {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", calibration.LeftOutFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := &calibration.LeftOut{}
+	if err := json.Unmarshal(data, result); err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
 var update = flag.Bool("update", false, "write the table of ranges into the document")
 
 // TestRangesAtEachBasis holds that ranges are right whatever an estimate rests on: of the half that is held out, what is estimated at each
 // basis lies within its range, as `make fit` counted it. The document has the same table.
 func TestRangesAtEachBasis(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("..", calibration.LeftOutFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var result calibration.LeftOut
-	if err := json.Unmarshal(data, &result); err != nil {
-		t.Fatal(err)
-	}
+	result := leftOut(t)
 	table := "| basis | quantity | held-out half inside | median range |\n|---|---|---|---|\n"
 	seen := map[cost.Basis]bool{}
 	for _, s := range result.Ranges {
@@ -268,28 +295,4 @@ func estimated(e *cost.Estimator, o *truth.Observation) cost.Range {
 		estimate = e.Serve(&o.Query)
 	}
 	return [...]cost.Range{truth.Throughput: estimate.OutputTokensPerSecond, truth.TPOT: estimate.TPOT, truth.TTFT: estimate.TTFT}[o.Quantity]
-}
-
-// TestMegatronTable holds the operations of training to the formula of the paper that the table is from.
-func TestMegatronTable(t *testing.T) {
-	all := tabled(t)
-	for i := range all {
-		o := &all[i]
-		if o.Training == nil {
-			continue
-		}
-		// The paper counts 96 b s l h^2 (1 + s/6h + V/16lh) operations for a step with recomputed activations.
-		if got := o.Training.Operations(); math.Abs(got/published(o.Training, o.Model)-1) > 0.03 {
-			t.Errorf("%s: %.4g operations, the paper's formula gives %.4g", o.Model, got, published(o.Training, o.Model))
-		}
-	}
-}
-
-func published(job *cost.Training, name string) float64 {
-	shape := map[string][2]float64{
-		"GPT-1.7B": {2304, 24}, "GPT-3.6B": {3072, 30}, "GPT-7.5B": {4096, 36}, "GPT-18.4B": {6144, 40}, "GPT-39.1B": {8192, 48},
-		"GPT-76.1B": {10240, 60}, "GPT-145.6B": {12288, 80}, "GPT-310.1B": {16384, 96}, "GPT-529.6B": {20480, 105}, "GPT-1008B": {25600, 128},
-	}[name]
-	h, l, s, vocabulary := shape[0], shape[1], job.Sequence, 51200.0
-	return 96 * job.Batch * s * l * h * h * (1 + s/(6*h) + vocabulary/(16*l*h))
 }

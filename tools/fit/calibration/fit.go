@@ -47,7 +47,7 @@ func (p *problem) loss(x []float64) float64 {
 		o := &p.observations[i]
 		l := p.logarithms(x, p.blocks(&o.Family))
 		c := values(&l)
-		sum += rho(math.Log(o.Estimate(&c)/o.Measured) / noise[o.Quantity])
+		sum += p.weights[i] * rho(math.Log(o.Estimate(&c)/o.Measured)/noise[o.Quantity])
 	}
 	for i, v := range x {
 		w := p.prior(i)
@@ -89,7 +89,7 @@ func (p *problem) normal(x []float64) (h [][]float64, g []float64) {
 		l := p.logarithms(x, blocks)
 		r, d := residual(o, l)
 		scale := noise[o.Quantity]
-		weight := 1 / (scale * scale * math.Sqrt(1+r*r/(scale*scale)))
+		weight := p.weights[k] / (scale * scale * math.Sqrt(1+r*r/(scale*scale)))
 		for _, a := range blocks {
 			for i, di := range d {
 				if di == 0 {

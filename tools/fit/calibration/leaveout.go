@@ -21,6 +21,8 @@ type LeftOut struct {
 	// Models and Products are the median errors of all that were left out one at a time.
 	Models   []Median `json:"models"`
 	Products []Median `json:"products"`
+	// Pairs are the errors without all of a model on a product, one such pair after the other.
+	Pairs Pairs `json:"pairs"`
 	// Ranges say how many observations of the half that is held out lie in their ranges.
 	Ranges []Share `json:"ranges"`
 }
@@ -41,30 +43,35 @@ func Inside(c *cost.Calibration, all []truth.Observation) []Share {
 	held := slices.DeleteFunc(slices.Clone(all), func(o truth.Observation) bool { return !o.Held() || o.Reported })
 	list := slices.DeleteFunc(Off(c, held), func(m Miss) bool { return m.Basis > cost.SameModel })
 	list = append(list, LeaveOutAt(Training(all), held, cost.SameFamily)...)
+	return shares(c, list)
+}
+
+// shares counts misses that lie in the ranges of a calibration, by basis and quantity.
+func shares(c *cost.Calibration, list []Miss) []Share {
 	none := c.Estimator(cost.Family{})
 	type kind struct {
 		basis    cost.Basis
 		quantity truth.Quantity
 	}
-	shares, widths := map[kind]*Share{}, map[kind][]float64{}
+	counts, widths := map[kind]*Share{}, map[kind][]float64{}
 	for _, m := range list {
 		e := c.Estimator(m.Family)
 		if m.Basis >= cost.Related { // without it, the family would not have been measured
 			e = none
 		}
 		s, k := e.Spread(m.Basis, m.Query.Regime()), kind{m.Basis, m.Quantity}
-		width := [...]float64{truth.Throughput: s.Throughput, truth.TPOT: s.TPOT, truth.TTFT: s.TTFT, truth.TrainingRate: s.Training}[m.Quantity]
-		if shares[k] == nil {
-			shares[k] = &Share{Basis: m.Basis, Quantity: m.Quantity.String()}
+		width := [...]float64{truth.Throughput: s.Throughput, truth.TPOT: s.TPOT, truth.TTFT: s.TTFT}[m.Quantity]
+		if counts[k] == nil {
+			counts[k] = &Share{Basis: m.Basis, Quantity: m.Quantity.String()}
 		}
-		shares[k].Count++
+		counts[k].Count++
 		if m.Off <= width {
-			shares[k].Inside++
+			counts[k].Inside++
 		}
 		widths[k] = append(widths[k], width)
 	}
-	var result []Share
-	for k, s := range shares {
+	result := make([]Share, 0, len(counts))
+	for k, s := range counts {
 		s.Width = Quantile(widths[k], 0.5)
 		result = append(result, *s)
 	}
@@ -93,15 +100,13 @@ func Hash(data []byte) string {
 func LeaveOut(all []truth.Observation, key func(*truth.Observation) string, each func(name string, errors map[Kind][]float64)) map[Kind][]float64 {
 	var names []string
 	for i := range all {
-		if all[i].Training == nil {
-			names = append(names, key(&all[i]))
-		}
+		names = append(names, key(&all[i]))
 	}
 	slices.Sort(names)
 	total := map[Kind][]float64{}
 	for _, name := range slices.Compact(names) {
 		kept := slices.DeleteFunc(slices.Clone(all), func(o truth.Observation) bool { return key(&o) == name || o.Reported })
-		errors := ErrorsByKind(all, Fit(kept), func(o *truth.Observation) bool { return o.Training == nil && key(o) == name })
+		errors := ErrorsByKind(all, Fit(kept), func(o *truth.Observation) bool { return key(o) == name })
 		each(name, errors)
 		for kind, list := range errors {
 			total[kind] = append(total[kind], list...)

@@ -83,8 +83,7 @@ func measuredCurves(observations []truth.Observation, c *cost.Calibration, keep 
 }
 
 func newLoad(o *truth.Observation, ttft float64, c *cost.Calibration) load {
-	constants := c.Constants(o.Family)
-	t := cost.Serve(&o.Query, &constants)
+	t := c.Estimator(o.Family).Times(&o.Query)
 	clients, output, devices := o.Query.Workload.Clients, o.Query.Workload.Output, float64(o.Devices)
 	return load{
 		clients: clients, repetitions: 1,

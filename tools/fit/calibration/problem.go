@@ -13,11 +13,11 @@ import (
 
 // Widths of the priors, in logarithms: how far a value may be from where it starts before that costs as much as an
 // observation that is one width off. What a family of architecture, engine and class has to itself is free to differ, so
-// that what its parts share stays fit for families that were not measured. They were chosen among a dozen by the errors
+// that what its parts share stays fit for families that were not measured. They were chosen among two dozen by the errors
 // on cells, models and products that are left out.
 const (
-	basePrior   = 0.5
-	offsetPrior = 0.25
+	basePrior   = 0.4
+	offsetPrior = 0.15
 	familyPrior = 0.6
 )
 
@@ -43,6 +43,8 @@ type problem struct {
 	parts []cost.Family
 	at    map[cost.Family]int
 	start cost.Logarithms
+	// weights are of the observations: see balance.
+	weights []float64
 }
 
 // partsOf are the parts of a family, the family itself as the last.
@@ -68,7 +70,30 @@ func newProblem(observations []truth.Observation) *problem {
 	for i, v := range cost.Start() {
 		p.start[i] = math.Log(v)
 	}
+	p.weights = balance(observations)
 	return p
+}
+
+// enough is how many observations of a quantity of a model on a product with an engine count in full. The more there are, the less each says: they
+// have the errors of one service and of one way to measure in common.
+const enough = 7
+
+// balance returns the weights of observations.
+func balance(observations []truth.Observation) []float64 {
+	type subject struct {
+		model, product string
+		engine         cost.Engine
+		quantity       truth.Quantity
+	}
+	of := func(o *truth.Observation) subject { return subject{o.Model, o.GPU, o.Family.Engine, o.Quantity} }
+	counts, weights := map[subject]float64{}, make([]float64, len(observations))
+	for i := range observations {
+		counts[of(&observations[i])]++
+	}
+	for i := range observations {
+		weights[i] = min(1, enough/counts[of(&observations[i])])
+	}
+	return weights
 }
 
 // blocks are the positions of a family's blocks among the unknowns.

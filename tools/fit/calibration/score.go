@@ -39,12 +39,12 @@ func Choose(observations []truth.Observation, c *cost.Calibration, keep func(*tr
 		if !keep(o) {
 			continue
 		}
-		constants := c.Constants(o.Family)
+		estimator := c.Estimator(o.Family)
 		if groups[o.Group] == nil {
 			order = append(order, o.Group)
 		}
 		n := float64(o.Devices)
-		groups[o.Group] = append(groups[o.Group], candidate{o.Measured / n, o.Estimate(&constants) / n, n})
+		groups[o.Group] = append(groups[o.Group], candidate{o.Measured / n, o.By(estimator) / n, n})
 	}
 	var score Choice
 	right := 0
@@ -101,9 +101,8 @@ func ErrorsByKind(observations []truth.Observation, c *cost.Calibration, keep fu
 		if !keep(o) || o.Reported {
 			continue
 		}
-		constants := c.Constants(o.Family)
 		kind := Kind{o.Table, o.Quantity}
-		list[kind] = append(list[kind], math.Abs(o.Estimate(&constants)/o.Measured-1))
+		list[kind] = append(list[kind], math.Abs(o.By(c.Estimator(o.Family))/o.Measured-1))
 	}
 	return list
 }

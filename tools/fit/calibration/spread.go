@@ -131,11 +131,17 @@ func Missed(kept, left []truth.Observation) []Miss {
 	if len(kept) == 0 {
 		return nil
 	}
-	cells, err := cost.NewCells(CellsOf(kept))
+	return Off(Calibrate(kept), left)
+}
+
+// Calibrate fits constants to observations, and knows what of them these leave.
+func Calibrate(observations []truth.Observation) *cost.Calibration {
+	c := Fit(observations)
+	cells, err := cost.NewCells(CellsOf(observations, c))
 	if err != nil {
 		panic(err) // models of observations are in the catalogue
 	}
-	return Off(Fit(kept).With(cells), left)
+	return c.With(cells)
 }
 
 // Off estimates observations with constants.
@@ -144,19 +150,13 @@ func Off(c *cost.Calibration, left []truth.Observation) []Miss {
 	for i := range left {
 		o := &left[i]
 		e := c.Estimator(o.Family)
-		list[i] = Miss{o, BasisOf(e, o), math.Exp(math.Abs(math.Log(o.Estimate(e.Constants())/o.Measured))) - 1}
+		list[i] = Miss{o, BasisOf(e, o), math.Exp(math.Abs(math.Log(o.By(e)/o.Measured))) - 1}
 	}
 	return list
 }
 
 // BasisOf is what an estimate of an observation rests on.
-func BasisOf(e *cost.Estimator, o *truth.Observation) cost.Basis {
-	if o.Training != nil {
-		_, basis := e.Train(o.Training)
-		return basis
-	}
-	return e.Basis(&o.Query)
-}
+func BasisOf(e *cost.Estimator, o *truth.Observation) cost.Basis { return e.Basis(&o.Query) }
 
 // SetWidths sets how far measurements are from estimates at each basis, of each family that was measured and of all others. No basis is
 // narrower than a nearer one. Beyond models and products that were measured, where nobody knows how a service is set up, none is narrower than
@@ -196,23 +196,15 @@ type errorsAt struct {
 	between map[truth.Quantity]float64
 }
 
-// farTraining is how much wider the ranges of training are beyond a family than within it: there is one engine, of one architecture, so that
-// neither can be left out.
-const farTraining = 2
-
 // widths returns the widths of a family from a basis on.
 func (at *errorsAt) widths(f cost.Family, from cost.Basis) cost.Widths {
 	var w cost.Widths
 	for regime := range w[0] {
-		step := at.errors[cost.SameFamily].spread(f, cost.Regime(regime), truth.TrainingRate)
 		var last cost.Spread
 		for basis := from; basis <= cost.Roofline; basis++ {
-			if basis == cost.Related {
-				step *= farTraining
-			}
 			last = cost.Spread{
 				TTFT: max(last.TTFT, at.spread(basis, f, cost.Regime(regime), truth.TTFT)), TPOT: max(last.TPOT, at.spread(basis, f, cost.Regime(regime), truth.TPOT)),
-				Throughput: max(last.Throughput, at.spread(basis, f, cost.Regime(regime), truth.Throughput)), Training: step,
+				Throughput: max(last.Throughput, at.spread(basis, f, cost.Regime(regime), truth.Throughput)),
 			}
 			if f != (cost.Family{}) && len(at.errors[cost.SameModel][scope{cost.Family{Engine: f.Engine}, anyRegime}][truth.Throughput]) == 0 {
 				last.Throughput = max(last.Throughput, last.TPOT) // of an engine whose rates were not measured

@@ -20,19 +20,31 @@ import (
 //go:embed tables/*.csv
 var tables embed.FS
 
-// All reads every table of a folder.
+// All reads every table of serving of a folder.
 func All(folder string) ([]Observation, error) {
 	return observations([]measurements{
 		{"trtllm_throughput.json", throughput},
 		{"inferencex_latency.json.gz", latencies},
 		{"mlperf_v5_1_llm.json", submitted},
-		{"megatron_weak_scaling.json", trained},
 	}, func(name string) ([]record, error) { return published(filepath.Join(folder, name)) })
 }
 
-// Tables reads the tables that come with the code.
+// Training reads every table of training of a folder.
+func Training(folder string) ([]Observation, error) {
+	return observations([]measurements{
+		{"megatron_weak_scaling.json", weakScaling},
+		{"llm_foundry_training.json", foundry},
+	}, func(name string) ([]record, error) { return published(filepath.Join(folder, name)) })
+}
+
+// Tables reads the tables of serving that come with the code, and TrainingTables those of training.
 func Tables() ([]Observation, error) {
-	return observations([]measurements{{"throughput.csv", throughput}, {"latency.csv", latencies}, {"training.csv", trained}}, embedded)
+	return observations([]measurements{{"throughput.csv", throughput}, {"latency.csv", latencies}}, embedded)
+}
+
+// TrainingTables reads the tables of training that come with the code.
+func TrainingTables() ([]Observation, error) {
+	return observations([]measurements{{"training.csv", weakScaling}, {"fsdp.csv", foundry}}, embedded)
 }
 
 // measurements are a table: the name of its file, and what a row of it says.

@@ -54,15 +54,25 @@ func (o *Observation) Held() bool {
 	return h.Sum32()>>7&1 == 1
 }
 
-// Estimate is what the constants give for the observation.
-func (o *Observation) Estimate(c *cost.Constants) float64 {
-	if o.Quantity == TrainingRate {
-		return o.Training.Operations() / (o.Training.Step(c) * float64(o.Devices))
-	}
+// By is what an estimator gives for an observation of serving.
+func (o *Observation) By(e *cost.Estimator) float64 {
+	q := e.Corrected(&o.Query)
+	return o.estimate(&q, e.Constants())
+}
+
+// Trained is what the constants of training give for an observation of training.
+func (o *Observation) Trained(c *cost.TrainingConstants) float64 {
+	return o.Training.Operations() / (o.Training.Step(c) * float64(o.Devices))
+}
+
+// Estimate is what the constants alone give for an observation of serving.
+func (o *Observation) Estimate(c *cost.Constants) float64 { return o.estimate(&o.Query, c) }
+
+func (o *Observation) estimate(q *cost.Query, c *cost.Constants) float64 {
 	if o.Limit > 0 {
-		return cost.ServeUnder(&o.Query, c, o.Limit).OutputTokensPerSecond
+		return cost.ServeUnder(q, c, o.Limit).OutputTokensPerSecond
 	}
-	t := cost.Serve(&o.Query, c)
+	t := cost.Serve(q, c)
 	switch o.Quantity {
 	case TPOT:
 		return t.TPOT
@@ -102,6 +112,9 @@ var products = []struct{ words, product string }{
 	{"H100-SXM", "NVIDIA H100 80GB HBM3"},
 	{"h100_sxm", "NVIDIA H100 80GB HBM3"},
 	{"A100-SXM4-80GB", "NVIDIA A100-SXM4-80GB"},
+	{"h100_80gb", "NVIDIA H100 80GB HBM3"},
+	{"a100_80gb", "NVIDIA A100-SXM4-80GB"},
+	{"a100_40gb", "NVIDIA A100-SXM4-40GB"},
 	{"L40S", "NVIDIA L40S"},
 	{"GB200", "NVIDIA GB200"},
 	{"B200 180GB", "NVIDIA B200"},

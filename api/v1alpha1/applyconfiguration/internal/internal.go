@@ -154,6 +154,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: attention
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Attention
+    - name: blocks
+      type:
+        scalar: string
     - name: encoder
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Encoder
@@ -169,12 +172,18 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: maxContext
       type:
         scalar: numeric
+    - name: mixers
+      type:
+        scalar: string
     - name: mlp
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.MLP
     - name: moe
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.MoE
+    - name: noHead
+      type:
+        scalar: boolean
     - name: normBias
       type:
         scalar: boolean
@@ -182,6 +191,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
       default: 2
+    - name: otherParameters
+      type:
+        scalar: numeric
     - name: positions
       type:
         scalar: numeric
@@ -221,6 +233,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: noKeyBias
       type:
         scalar: boolean
+    - name: noValue
+      type:
+        scalar: boolean
     - name: outputBias
       type:
         scalar: boolean
@@ -242,6 +257,15 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: slidingWindow
       type:
         scalar: numeric
+    - name: uncached
+      type:
+        scalar: boolean
+    - name: valueHeadDim
+      type:
+        scalar: numeric
+    - name: windowed
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.WindowedHeads
 - name: com.github.rankwright.rankwright.api.v1alpha1.BackendState
   scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.BackendStatus
@@ -1235,6 +1259,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: interval
       type:
         scalar: numeric
+    - name: latentSize
+      type:
+        scalar: numeric
     - name: routerBias
       type:
         scalar: boolean
@@ -1692,6 +1719,8 @@ var schemaYAML = typed.YAMLObject(`types:
     elementType:
       scalar: numeric
     elementRelationship: atomic
+- name: com.github.rankwright.rankwright.api.v1alpha1.Recompute
+  scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.Recurrent
   map:
     fields:
@@ -1710,6 +1739,12 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: kind
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.RecurrentKind
+    - name: stepNorms
+      type:
+        scalar: boolean
+    - name: stepRank
+      type:
+        scalar: numeric
     - name: valueHeadDim
       type:
         scalar: numeric
@@ -2045,6 +2080,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: activationCheckpointing
       type:
         scalar: boolean
+    - name: compute
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Precision
     - name: globalBatch
       type:
         scalar: numeric
@@ -2060,13 +2098,22 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Optimizer
       default: AdamW
+    - name: recompute
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Recompute
     - name: sequenceLength
       type:
         scalar: numeric
+    - name: sequenceParallel
+      type:
+        scalar: boolean
     - name: sharding
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.TrainingSharding
       default: None
+    - name: virtualStages
+      type:
+        scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.Verification
   map:
     fields:
@@ -2129,6 +2176,21 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: time
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+- name: com.github.rankwright.rankwright.api.v1alpha1.WindowedHeads
+  map:
+    fields:
+    - name: headDim
+      type:
+        scalar: numeric
+    - name: heads
+      type:
+        scalar: numeric
+    - name: kvHeads
+      type:
+        scalar: numeric
+    - name: valueHeadDim
+      type:
+        scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.Workload
   map:
     fields:

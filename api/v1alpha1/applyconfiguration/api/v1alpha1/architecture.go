@@ -25,6 +25,19 @@ type ArchitectureApplyConfiguration struct {
 	HeadBias *bool `json:"headBias,omitempty"`
 	// Number of rows of the table of learned positions; 0, the default, where positions are computed.
 	Positions *int32 `json:"positions,omitempty"`
+	// Whether there is no output head: the model gives vectors or scores instead of tokens (embedding and reranking models).
+	// Default: false.
+	NoHead *bool `json:"noHead,omitempty"`
+	// Number of weights outside of the layers, the embedding table, learned positions and the head: encoders of images and sound with
+	// their projectors, embeddings for each layer, a pooler. Default: 0.
+	OtherParameters *int64 `json:"otherParameters,omitempty"`
+	// What mixes the tokens in each layer, a letter for a layer, from the first again after the last: F attention to the whole
+	// context, W attention to slidingWindow, R a recurrent state, B attention and a recurrent state side by side, X nothing. Absent
+	// where slidingWindow, fullAttentionEvery and recurrent.attentionEvery say it.
+	Mixers *string `json:"mixers,omitempty"`
+	// Which block follows in each layer, a letter for a layer, from the first again after the last: D a dense one, M a mixture of
+	// experts, X none. Absent where moe.firstLayer and moe.interval say it.
+	Blocks *string `json:"blocks,omitempty"`
 	// Attention of the layers. At most one of mla and compressed is set.
 	Attention *AttentionApplyConfiguration `json:"attention,omitempty"`
 	// Recurrent layers between those with attention; absent where every layer has attention.
@@ -112,6 +125,38 @@ func (b *ArchitectureApplyConfiguration) WithHeadBias(value bool) *ArchitectureA
 // If called multiple times, the Positions field is set to the value of the last call.
 func (b *ArchitectureApplyConfiguration) WithPositions(value int32) *ArchitectureApplyConfiguration {
 	b.Positions = &value
+	return b
+}
+
+// WithNoHead sets the NoHead field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the NoHead field is set to the value of the last call.
+func (b *ArchitectureApplyConfiguration) WithNoHead(value bool) *ArchitectureApplyConfiguration {
+	b.NoHead = &value
+	return b
+}
+
+// WithOtherParameters sets the OtherParameters field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the OtherParameters field is set to the value of the last call.
+func (b *ArchitectureApplyConfiguration) WithOtherParameters(value int64) *ArchitectureApplyConfiguration {
+	b.OtherParameters = &value
+	return b
+}
+
+// WithMixers sets the Mixers field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Mixers field is set to the value of the last call.
+func (b *ArchitectureApplyConfiguration) WithMixers(value string) *ArchitectureApplyConfiguration {
+	b.Mixers = &value
+	return b
+}
+
+// WithBlocks sets the Blocks field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Blocks field is set to the value of the last call.
+func (b *ArchitectureApplyConfiguration) WithBlocks(value string) *ArchitectureApplyConfiguration {
+	b.Blocks = &value
 	return b
 }
 

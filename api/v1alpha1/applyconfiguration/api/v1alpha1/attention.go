@@ -13,6 +13,15 @@ type AttentionApplyConfiguration struct {
 	KVHeads *int32 `json:"kvHeads,omitempty"`
 	// Width of a head, in values.
 	HeadDim *int32 `json:"headDim,omitempty"`
+	// Width of a value head, in values; 0, the default, where it is headDim.
+	ValueHeadDim *int32 `json:"valueHeadDim,omitempty"`
+	// Heads of the layers that attend to slidingWindow, where they have others than those that attend to the whole context.
+	Windowed *WindowedHeadsApplyConfiguration `json:"windowed,omitempty"`
+	// Whether the layers that attend to the whole context have no value projection: the key's output is the value too (Gemma 4).
+	// Default: false.
+	NoValue *bool `json:"noValue,omitempty"`
+	// Whether nothing is cached, because every token of a request is seen at once (encoder-only models). Default: false.
+	Uncached *bool `json:"uncached,omitempty"`
 	// Whether the query, key and value projections have a bias. Default: false.
 	QKVBias *bool `json:"qkvBias,omitempty"`
 	// Whether the key projection has no bias though qkvBias is set (Whisper). Default: false.
@@ -67,6 +76,38 @@ func (b *AttentionApplyConfiguration) WithKVHeads(value int32) *AttentionApplyCo
 // If called multiple times, the HeadDim field is set to the value of the last call.
 func (b *AttentionApplyConfiguration) WithHeadDim(value int32) *AttentionApplyConfiguration {
 	b.HeadDim = &value
+	return b
+}
+
+// WithValueHeadDim sets the ValueHeadDim field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ValueHeadDim field is set to the value of the last call.
+func (b *AttentionApplyConfiguration) WithValueHeadDim(value int32) *AttentionApplyConfiguration {
+	b.ValueHeadDim = &value
+	return b
+}
+
+// WithWindowed sets the Windowed field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Windowed field is set to the value of the last call.
+func (b *AttentionApplyConfiguration) WithWindowed(value *WindowedHeadsApplyConfiguration) *AttentionApplyConfiguration {
+	b.Windowed = value
+	return b
+}
+
+// WithNoValue sets the NoValue field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the NoValue field is set to the value of the last call.
+func (b *AttentionApplyConfiguration) WithNoValue(value bool) *AttentionApplyConfiguration {
+	b.NoValue = &value
+	return b
+}
+
+// WithUncached sets the Uncached field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Uncached field is set to the value of the last call.
+func (b *AttentionApplyConfiguration) WithUncached(value bool) *AttentionApplyConfiguration {
+	b.Uncached = &value
 	return b
 }
 

@@ -5,7 +5,7 @@ package v1alpha1
 // EncoderApplyConfiguration represents a declarative configuration of the Encoder type for use
 // with apply.
 //
-// Encoder is an encoder of sound as wide as the decoder, whose layers attend to its output (Whisper).
+// Encoder is an encoder of sound or text as wide as the decoder, whose layers attend to its output (Whisper, T5).
 type EncoderApplyConfiguration struct {
 	// Number of encoder layers.
 	Layers *int32 `json:"layers,omitempty"`
@@ -15,7 +15,8 @@ type EncoderApplyConfiguration struct {
 	IntermediateSize *int32 `json:"intermediateSize,omitempty"`
 	// Number of positions of the encoder's output, whose keys and values each sequence of the decoder caches.
 	Positions *int32 `json:"positions,omitempty"`
-	// Number of channels of the encoder's input (mel bins).
+	// Number of channels of the encoder's input (mel bins); 0, the default, of an encoder of text, which shares the embedding table
+	// and has attention and blocks of the decoder's form.
 	Channels *int32 `json:"channels,omitempty"`
 }
 

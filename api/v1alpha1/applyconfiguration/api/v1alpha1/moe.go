@@ -15,6 +15,9 @@ type MoEApplyConfiguration struct {
 	SharedGate *bool `json:"sharedGate,omitempty"`
 	// Width of one routed expert, in values.
 	IntermediateSize *int32 `json:"intermediateSize,omitempty"`
+	// Width of the stream that routed experts work on, where it is projected down before them and up after them (Nemotron 3 Super); 0, the
+	// default, where they work on hiddenSize values.
+	LatentSize *int32 `json:"latentSize,omitempty"`
 	// Width of all shared experts together, in values; 0, the default, where there is none.
 	SharedIntermediateSize *int32 `json:"sharedIntermediateSize,omitempty"`
 	// Number, from 0, of the first layer that is a mixture of experts; the layers before it are dense. Default: 0.
@@ -62,6 +65,14 @@ func (b *MoEApplyConfiguration) WithSharedGate(value bool) *MoEApplyConfiguratio
 // If called multiple times, the IntermediateSize field is set to the value of the last call.
 func (b *MoEApplyConfiguration) WithIntermediateSize(value int32) *MoEApplyConfiguration {
 	b.IntermediateSize = &value
+	return b
+}
+
+// WithLatentSize sets the LatentSize field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the LatentSize field is set to the value of the last call.
+func (b *MoEApplyConfiguration) WithLatentSize(value int32) *MoEApplyConfiguration {
+	b.LatentSize = &value
 	return b
 }
 

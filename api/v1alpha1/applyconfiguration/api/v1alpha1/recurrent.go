@@ -11,18 +11,23 @@ import (
 //
 // Recurrent describes layers that keep a state of fixed size for each sequence instead of a cache of its tokens.
 type RecurrentApplyConfiguration struct {
-	// Update rule of the state: GatedDelta (Qwen3-Next) or Lightning (MiniMax-Text-01).
+	// Update rule of the state: GatedDelta (Qwen3-Next), Lightning (MiniMax-Text-01), Mamba (Jamba), Mamba2 (Nemotron-H), KimiDelta
+	// (Kimi Linear) or ShortConv (LFM2).
 	Kind *apiv1alpha1.RecurrentKind `json:"kind,omitempty"`
-	// Number of key heads.
+	// Number of key heads; of Mamba2, of the groups that share their input and output vectors.
 	KeyHeads *int32 `json:"keyHeads,omitempty"`
 	// Number of value heads, each with a state of keyHeadDim x valueHeadDim values.
 	ValueHeads *int32 `json:"valueHeads,omitempty"`
-	// Width of a key head, in values.
+	// Width of a key head, in values; of Mamba and Mamba2, the number of states.
 	KeyHeadDim *int32 `json:"keyHeadDim,omitempty"`
 	// Width of a value head, in values.
 	ValueHeadDim *int32 `json:"valueHeadDim,omitempty"`
 	// Number of tokens that the convolution before the recurrence spans; 0, the default, where there is none.
 	ConvKernel *int32 `json:"convKernel,omitempty"`
+	// Rank of the projection that gives the step of each channel (Mamba); 0, the default, where there is none.
+	StepRank *int32 `json:"stepRank,omitempty"`
+	// Whether step and vectors have norms of their own (Jamba). Default: false.
+	StepNorms *bool `json:"stepNorms,omitempty"`
 	// One layer in this many has attention instead of a recurrent state; 0, the default, means that none does.
 	AttentionEvery *int32 `json:"attentionEvery,omitempty"`
 }
@@ -78,6 +83,22 @@ func (b *RecurrentApplyConfiguration) WithValueHeadDim(value int32) *RecurrentAp
 // If called multiple times, the ConvKernel field is set to the value of the last call.
 func (b *RecurrentApplyConfiguration) WithConvKernel(value int32) *RecurrentApplyConfiguration {
 	b.ConvKernel = &value
+	return b
+}
+
+// WithStepRank sets the StepRank field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the StepRank field is set to the value of the last call.
+func (b *RecurrentApplyConfiguration) WithStepRank(value int32) *RecurrentApplyConfiguration {
+	b.StepRank = &value
+	return b
+}
+
+// WithStepNorms sets the StepNorms field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the StepNorms field is set to the value of the last call.
+func (b *RecurrentApplyConfiguration) WithStepNorms(value bool) *RecurrentApplyConfiguration {
+	b.StepNorms = &value
 	return b
 }
 

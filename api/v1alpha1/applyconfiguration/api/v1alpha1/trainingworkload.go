@@ -25,8 +25,19 @@ type TrainingWorkloadApplyConfiguration struct {
 	// What the data-parallel ranks share out among themselves: nothing (None, the default), optimizer state (ZeRO1),
 	// gradients as well (ZeRO2), or weights as well (ZeRO3, FSDP).
 	Sharding *apiv1alpha1.TrainingSharding `json:"sharding,omitempty"`
-	// Whether activations are computed again in the backward pass instead of kept in memory. Default: false.
+	// Whether activations are computed again in the backward pass instead of kept in memory, as recompute Full says. Default: false.
 	ActivationCheckpointing *bool `json:"activationCheckpointing,omitempty"`
+	// What of the activations is computed again in the backward pass instead of kept in memory: nothing (None), the feed-forward
+	// block of each layer (Selective), or all of it (Full). Absent means Full where activationCheckpointing is true, else None.
+	Recompute *apiv1alpha1.Recompute `json:"recompute,omitempty"`
+	// Whether tensor ranks share out the tokens of norms and of what is kept between their matrices (sequence parallelism), instead
+	// of each having all of them. Default: false.
+	SequenceParallel *bool `json:"sequenceParallel,omitempty"`
+	// Format in which the matrices of the layers are multiplied. Absent means the 16 bits of the weights; FP8 takes devices that
+	// compute in it, and weights, gradients, optimizer and activations are kept as without it.
+	Compute *apiv1alpha1.Precision `json:"compute,omitempty"`
+	// Number of runs of layers of each pipeline stage, which micro-batches visit in turn (an interleaved pipeline). Default: 1.
+	VirtualStages *int32 `json:"virtualStages,omitempty"`
 }
 
 // TrainingWorkloadApplyConfiguration constructs a declarative configuration of the TrainingWorkload type for use with
@@ -88,5 +99,37 @@ func (b *TrainingWorkloadApplyConfiguration) WithSharding(value apiv1alpha1.Trai
 // If called multiple times, the ActivationCheckpointing field is set to the value of the last call.
 func (b *TrainingWorkloadApplyConfiguration) WithActivationCheckpointing(value bool) *TrainingWorkloadApplyConfiguration {
 	b.ActivationCheckpointing = &value
+	return b
+}
+
+// WithRecompute sets the Recompute field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Recompute field is set to the value of the last call.
+func (b *TrainingWorkloadApplyConfiguration) WithRecompute(value apiv1alpha1.Recompute) *TrainingWorkloadApplyConfiguration {
+	b.Recompute = &value
+	return b
+}
+
+// WithSequenceParallel sets the SequenceParallel field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the SequenceParallel field is set to the value of the last call.
+func (b *TrainingWorkloadApplyConfiguration) WithSequenceParallel(value bool) *TrainingWorkloadApplyConfiguration {
+	b.SequenceParallel = &value
+	return b
+}
+
+// WithCompute sets the Compute field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Compute field is set to the value of the last call.
+func (b *TrainingWorkloadApplyConfiguration) WithCompute(value apiv1alpha1.Precision) *TrainingWorkloadApplyConfiguration {
+	b.Compute = &value
+	return b
+}
+
+// WithVirtualStages sets the VirtualStages field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the VirtualStages field is set to the value of the last call.
+func (b *TrainingWorkloadApplyConfiguration) WithVirtualStages(value int32) *TrainingWorkloadApplyConfiguration {
+	b.VirtualStages = &value
 	return b
 }

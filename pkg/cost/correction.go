@@ -1,0 +1,159 @@
+package cost
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+)
+
+// Correction is what measurements near a query differ by from what the constants of its family give: natural logarithms of factors. Pace is that
+// of the time per output token, by whose inverse tokens per second are corrected, First that of the time to the first token.
+type Correction struct{ Pace, First float64 }
+
+func (c *Correction) of(t Times) Times {
+	if *c == (Correction{}) {
+		return t
+	}
+	pace := math.Exp(c.Pace)
+	return Times{TTFT: t.TTFT * math.Exp(c.First), TPOT: t.TPOT * pace, OutputTokensPerSecond: t.OutputTokensPerSecond / pace}
+}
+
+// Point is a load of a cell, and the mean logarithms of what was measured there over what the constants give.
+type Point struct {
+	// Load is tokens in and out of a request, and requests at a time.
+	Load [3]float64
+	// Pace is of Paces measurements of the time per output token or of output tokens per second, First of Firsts ones of the time to the first token.
+	Pace, First   float64
+	Paces, Firsts int
+}
+
+// MarshalJSON writes a point as a list of its numbers.
+func (p Point) MarshalJSON() ([]byte, error) {
+	return json.Marshal([]float64{p.Load[0], p.Load[1], p.Load[2], p.Pace, float64(p.Paces), p.First, float64(p.Firsts)})
+}
+
+// UnmarshalJSON reads a list of numbers.
+func (p *Point) UnmarshalJSON(data []byte) error {
+	var n []float64
+	if err := json.Unmarshal(data, &n); err != nil {
+		return err
+	}
+	if len(n) != 7 {
+		return fmt.Errorf("a point has %d numbers, want 7", len(n))
+	}
+	*p = Point{Load: [3]float64(n[:3]), Pace: n[3], Paces: int(n[4]), First: n[5], Firsts: int(n[6])}
+	return nil
+}
+
+// position is where a query lies among measurements. A distance of 1 is a degree or the number of requests doubled, the tokens of a request
+// quadrupled, or experts shared out or not; weights of half the bits are a distance of 2. Chosen among a few by the errors of cells, models and choices that
+// were left out.
+type position [9]float64
+
+func positionOf(f *formats, r *Reach, load [3]float64) position {
+	bytes := f.linear
+	if f.experts > 0 {
+		bytes = f.experts
+	}
+	shared := 0.0
+	if r[ofExperts] > 1 {
+		shared = 1
+	}
+	log := func(n int) float64 { return math.Log2(float64(max(1, n))) }
+	return position{
+		log(r[ofTensor]), log(r[ofStages]), log(r[ofData]), shared, log(r[ofDecode]) + log(r[ofIslands]),
+		math.Log2(max(1, load[2])), math.Log2(max(1, load[0])) / 2, math.Log2(max(1, load[1])) / 2, -2 * math.Log2(bytes),
+	}
+}
+
+// neighbours are what was measured of a subject.
+type neighbours struct {
+	list []neighbour
+	// mean is that of all, drawn to no correction.
+	mean logarithms
+}
+
+// logarithms are of the pace and of the first token.
+type logarithms [2]float64
+
+// neighbour is the mean of so many measurements at a position.
+type neighbour struct {
+	at            position
+	value, counts logarithms
+}
+
+const (
+	// ofNothing is how many measurements of a subject weigh as much as knowing nothing, which is no correction.
+	ofNothing = 1
+	// ofFar is the weight of the mean of a subject among its neighbours, of which a measurement at the same position weighs 1.
+	ofFar = 0.1
+	// farthest is the square of the distance from which on a neighbour does not count.
+	farthest = 12
+)
+
+// add adds a point at a position.
+func (n *neighbours) add(at position, p *Point) {
+	n.list = append(n.list, neighbour{at, logarithms{p.Pace, p.First}, logarithms{float64(p.Paces), float64(p.Firsts)}})
+}
+
+// shrink sets the mean.
+func (n *neighbours) shrink() {
+	var sum, counted logarithms
+	for i := range n.list {
+		x := &n.list[i]
+		for k := range sum {
+			sum[k] += x.value[k] * x.counts[k]
+			counted[k] += x.counts[k]
+		}
+	}
+	for k := range sum {
+		n.mean[k] = sum[k] / (counted[k] + ofNothing)
+	}
+}
+
+// near returns the mean of what was measured, weighted by a normal curve over the distance (Nadaraya and Watson, 1964), drawn to the mean of all.
+func (n *neighbours) near(at *position) Correction {
+	var sum logarithms
+	weights := logarithms{ofFar, ofFar}
+	for i := range n.list {
+		x := &n.list[i]
+		distance := x.at.distance(at)
+		if distance >= farthest {
+			continue
+		}
+		near := math.Exp(-distance / 2)
+		for k := range sum {
+			w := x.counts[k] * near
+			sum[k] += w * (x.value[k] - n.mean[k])
+			weights[k] += w
+		}
+	}
+	return Correction{Pace: n.mean[0] + sum[0]/weights[0], First: n.mean[1] + sum[1]/weights[1]}
+}
+
+// distance returns the square of a distance, or some number above farthest.
+func (p *position) distance(to *position) float64 {
+	sum := 0.0
+	for i, x := range p {
+		d := x - to[i]
+		if sum += d * d; sum >= farthest {
+			break
+		}
+	}
+	return sum
+}
+
+// correction returns what measurements of the query's model on its device with its engine say; nothing where there are none, and for stages on
+// unequal devices.
+func (e *Estimator) correction(q *Query) Correction {
+	if e.known == nil || len(q.Stages) > 0 {
+		return Correction{}
+	}
+	of := e.known.subjects()[subject{q.Profile.makeup(), q.Device.Product}]
+	if of == nil {
+		return Correction{}
+	}
+	f, r := q.Profile.formats(), q.reach()
+	at := positionOf(&f, &r, q.Workload.Load())
+	return of.neighbours.near(&at)
+}

@@ -1,0 +1,42 @@
+package cost
+
+// TrainingConstant is one of the calibrated numbers of the times of training.
+type TrainingConstant int
+
+// The constants. Shares are of a peak rate; seconds are of one rank. What is read or written counts in values of 16 bits.
+const (
+	Matrices16      TrainingConstant = iota // share of the 16-bit peak that matrices reach
+	Matrices8                               // share of the FP8 peak that they reach
+	ScoresShare                             // share of the 16-bit peak that attention reaches, the masked half counted
+	StreamTraffic                           // how often a pass reads or writes what a layer keeps
+	WordTraffic                             // how often a step reads or writes the logits
+	ScoreTraffic                            // how often a pass reads or writes scores where attention keeps them
+	PassSeconds                             // launches of a layer in a pass
+	ExchangeShare                           // share of the rate of links and networks that collectives reach
+	ExchangeSeconds                         // start of a collective for each of log2(ranks), and of a transfer
+	Overlap                                 // share of the shorter of computing and exchanging that the longer hides
+	StepOverhead                            // host's work for a step
+
+	trainingConstants int = iota
+)
+
+// TrainingConstants are the values of the constants for an architecture.
+type TrainingConstants [trainingConstants]float64
+
+var trainingNames = [trainingConstants]string{
+	"matrices16", "matrices8", "scoresShare", "streamTraffic", "wordTraffic", "scoreTraffic", "passSeconds", "exchangeShare", "exchangeSeconds", "overlap",
+	"stepOverhead",
+}
+
+// String returns the constant's name in the data.
+func (c TrainingConstant) String() string { return trainingNames[c] }
+
+// StartTraining are the constants before any fit: a matrix of 16 bits reaches 0.7 of the peak and one in FP8 half (Vidur's profiles of GEMMs, and those
+// of Transformer Engine), FlashAttention-2 about half (arXiv:2307.08691, figure 5), collectives 0.8 of a link (NCCL's tests), and half of what they
+// take is hidden.
+func StartTraining() TrainingConstants {
+	return TrainingConstants{
+		Matrices16: 0.7, Matrices8: 0.5, ScoresShare: 0.5, StreamTraffic: 2, WordTraffic: 20, ScoreTraffic: 8, PassSeconds: 50e-6, ExchangeShare: 0.8,
+		ExchangeSeconds: 8e-6, Overlap: 0.5, StepOverhead: 2e-3,
+	}
+}

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// TestRefusesJob holds what engines can do in training, and in which degrees.
+func TestRefusesJob(t *testing.T) {
+	a := &v1alpha1.Architecture{
+		Layers: 32, HiddenSize: 4096, VocabSize: 32000, Attention: v1alpha1.Attention{Heads: 32, KVHeads: 8, HeadDim: 128}, MLP: v1alpha1.MLP{IntermediateSize: 14336},
+	}
+	for _, c := range []struct {
+		name                 string
+		engine               *Engine
+		job                  v1alpha1.TrainingWorkload
+		tensor, stages, data int
+		want                 string
+	}{
+		{"nothing asked for", &deepSpeed, v1alpha1.TrainingWorkload{}, 2, 2, 1, ""},
+		{"tokens", &megatron, v1alpha1.TrainingWorkload{SequenceParallel: true}, 8, 1, 1, ""},
+		{"tokens on one rank", &megatron, v1alpha1.TrainingWorkload{SequenceParallel: true, SequenceLength: 4095}, 1, 1, 1, ""},
+		{"tokens that do not divide", &megatron, v1alpha1.TrainingWorkload{SequenceParallel: true, SequenceLength: 4095}, 2, 1, 1, "tensor 2: sequenceLength 4095 is no multiple of the 2 ranks"},
+		{"tokens in DeepSpeed", &deepSpeed, v1alpha1.TrainingWorkload{SequenceParallel: true}, 2, 1, 1, "sequenceParallel 1: DeepSpeed has none that is known: leave it out, or use Megatron or Torch"},
+		{"FP8", &torch, v1alpha1.TrainingWorkload{Compute: "FP8"}, 1, 1, 1, ""},
+		{"FP8 in DeepSpeed", &deepSpeed, v1alpha1.TrainingWorkload{Compute: "FP8"}, 1, 1, 1, "compute 1: DeepSpeed multiplies in no FP8"},
+		{"runs", &megatron, v1alpha1.TrainingWorkload{VirtualStages: 4}, 1, 4, 2, ""},
+		{"runs of one stage", &megatron, v1alpha1.TrainingWorkload{VirtualStages: 4}, 1, 1, 1, "pipeline 1: virtualStages 4 are of the stages of a pipeline"},
+		{"runs that do not divide", &megatron, v1alpha1.TrainingWorkload{VirtualStages: 3}, 1, 4, 1, "pipeline 4: 4 stages of virtualStages 3 do not divide the 32 layers"},
+		{"groups that do not divide", &megatron, v1alpha1.TrainingWorkload{VirtualStages: 2, GlobalBatch: 18}, 1, 4, 1, "groups of as many as there are stages, and a data rank has 18"},
+		{"runs in JAX", &jax, v1alpha1.TrainingWorkload{VirtualStages: 2}, 1, 4, 1, "virtualStages 2: JAX interleaves no pipelines"},
+	} {
+		if c.job.SequenceLength == 0 {
+			c.job.SequenceLength = 4096
+		}
+		if c.job.GlobalBatch == 0 {
+			c.job.GlobalBatch = 64
+		}
+		r := c.engine.Refuses(&Case{Model: "A", Architecture: a, Training: &c.job, Tensor: c.tensor, Stages: c.stages, Data: c.data, Context: 1, Expert: 1})
+		if (r == nil) != (c.want == "") || r != nil && !strings.Contains(r.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, r, c.want)
+		}
+	}
+	interleaved := &v1alpha1.TrainingWorkload{VirtualStages: 2}
+	if megatron.CutsFor(interleaved) != CutEven || megatron.CutsFor(&v1alpha1.TrainingWorkload{}) != CutEnds || torch.CutsFor(nil) != CutAnywhere {
+		t.Error("runs of interleaved stages are cut unequally")
+	}
+}

@@ -1,0 +1,83 @@
+package model
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Block is how a file stores weights: so many, along a row, in so many bytes with their scales.
+type Block struct{ Values, Bytes int64 }
+
+// heavier says whether a weight takes more bytes than in another block; any does than in none.
+func (b Block) heavier(than Block) bool {
+	return b.Bytes*than.Values > than.Bytes*b.Values || than.Values == 0
+}
+
+// format is the block as a format. A block of one value has no scale.
+func (b Block) format() format {
+	if b.Values <= 1 {
+		return format{bits: 8 * b.Bytes, simple: true}
+	}
+	bits := 8 * b.Bytes / b.Values
+	return format{bits: bits, rows: 1, columns: b.Values, perBlock: 8*b.Bytes - bits*b.Values}
+}
+
+// Names of the tables in Keep.
+const (
+	EmbeddingTable = "embed_tokens"
+	OutputHead     = "lm_head"
+)
+
+// Keep says that files store the model in these blocks, each module of each layer in its own: by the names of Hugging Face's modules
+// (`layers.0.self_attn.q_proj`), EmbeddingTable and OutputHead. What has no name here is in 16 bits. Native is the format that the
+// weights are computed in. Where a module goes by several names, the heaviest of their blocks counts.
+func (m *Model) Keep(native v1alpha1.Precision, blocks map[string]Block) {
+	layers := int(min(max(0, m.Architecture.Layers), maxLayers))
+	s := &storage{}
+	var known []Block
+	number := func(b Block) uint8 {
+		at := slices.Index(known, b)
+		if at < 0 && len(known) < 255 {
+			at, known, s.formats = len(known), append(known, b), append(s.formats, b.format())
+		}
+		return uint8(at + 1)
+	}
+	for module := query; module < modules; module++ {
+		if !module.quantizable() {
+			continue
+		}
+		s.assigned[module] = make([]uint8, layers)
+		for layer := range layers {
+			if b := heaviest(blocks, module, layer); b.Values > 0 {
+				s.assigned[module][layer] = number(b)
+			}
+		}
+	}
+	s.group(layers)
+	s.embedding, s.head = table(blocks[EmbeddingTable]), table(blocks[OutputHead])
+	if m.Architecture.TiedEmbeddings && s.head == nil {
+		s.head = s.embedding
+	}
+	m.Native, m.storage = native, s
+}
+
+func table(b Block) *format {
+	if b.Values == 0 {
+		return nil
+	}
+	f := b.format()
+	return &f
+}
+
+// heaviest returns the heaviest of the blocks of a module's names in a layer; none where no name is there.
+func heaviest(blocks map[string]Block, m module, layer int) Block {
+	var most Block
+	for _, name := range moduleNames[m] {
+		if b, ok := blocks["layers."+strconv.Itoa(layer)+"."+name]; ok && b.heavier(most) {
+			most = b
+		}
+	}
+	return most
+}

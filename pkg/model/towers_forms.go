@@ -1,0 +1,32 @@
+package model
+
+// towerForms are the kinds of encoders by the model_type of their object, or of the object around it.
+var towerForms = map[string]towerForm{
+	"siglip_vision_model":           {learned: true, ends: 1, projector: twoLayers},
+	"siglip2_vision_model":          {learned: true, ends: 1, projector: twoLayers},
+	"clip_vision_model":             {learned: true, ends: 2, unbiased: true, classToken: true, projector: twoLayers},
+	"pixtral":                       {gated: true, bare: true, rms: true, ends: 1, unbiased: true, projector: patchMerger},
+	"intern_vit_6b":                 {learned: true, classToken: true, scales: true, projector: shuffled},
+	"internvl_vision":               {learned: true, classToken: true, scales: true, projector: shuffled},
+	"qwen2_vl":                      {frames: 2, unbiased: true, projector: merger},
+	"qwen2_5_vl":                    {frames: 2, unbiased: true, gated: true, rms: true, projector: merger},
+	"qwen2_5_omni_vision_encoder":   {frames: 2, unbiased: true, gated: true, rms: true, projector: merger},
+	"qwen2_5_omni_audio_encoder":    {sound: true, ends: 1, projector: soundProjector},
+	"qwen2_audio_encoder":           {sound: true, ends: 1, projector: oneLayer},
+	"qwen3_vl":                      {frames: 2, learned: true, projector: deepMergers},
+	"qwen3_vl_moe":                  {frames: 2, learned: true, projector: deepMergers},
+	"qwen3_5":                       {frames: 2, learned: true, projector: deepMergers},
+	"qwen3_5_moe":                   {frames: 2, learned: true, projector: deepMergers},
+	"qwen3_omni_moe_vision_encoder": {frames: 2, learned: true, projector: deepMergers},
+	"kimi_k25":                      {learned: true, ends: 1, projector: moonProjector},
+	"moonvit":                       {learned: true, ends: 1, projector: moonProjector},
+	"llama4_vision_model":           {learned: true, ends: 2, unbiased: true, classToken: true, projector: adapter},
+	"gemma4_vision":                 {gated: true, bare: true, rms: true, unbiased: true, learned: true, twoAxes: true, norms: 4, projector: oneUnbiased},
+	"gemma4_audio":                  {conformer: true, projector: oneUnbiased},
+	"perception_encoder":            {learned: true, ends: 1, unbiased: true, scales: true, projector: twoLayers},
+	"paddleocr_vl":                  {learned: true, ends: 1, projector: merger},
+	"glm4v":                         {frames: 2, learned: true, gated: true, bare: true, rms: true, ends: 2, outWide: true, projector: glmMerger},
+	"glm4v_moe":                     {frames: 2, learned: true, gated: true, bare: true, rms: true, ends: 2, outWide: true, projector: glmMerger},
+	"whisper":                       {sound: true, ends: 1, projector: twoLayers},
+	"voxtral_encoder":               {sound: true, ends: 1, projector: stacked},
+}
