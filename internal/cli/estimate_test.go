@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,12 +10,14 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/clitest"
+	"github.com/rankwright/rankwright/internal/cli/sizing"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/estimate"
 )
 
 // documented are the commands of docs/estimate.md with the golden file of each output.
 var documented = []struct{ golden, command string }{
+	{"recommend.txt", "recommend --model Llama-3.3-70B --device H100 --devices 8 --max-ttft 500ms --max-tpot 20ms --isl 1000 --osl 500"},
 	{"estimate.txt", "estimate --model Llama-3.3-70B-FP8 --device H100 --tp 2 --isl 1000 --osl 1000"},
 	{"estimate-explain.txt", "estimate --model Llama-3.1-8B --device L4 --pp 2 --isl 500 --osl 500 --concurrency 8 --max-sequences 64 -o explain"},
 	{"estimate.json", "estimate --model deepseek-ai/DeepSeek-R1 --device H200 --engine SGLang --tp 8 --concurrency 64 -o json"},
@@ -155,5 +158,61 @@ func TestDevicesWithoutBF16(t *testing.T) {
 	const said = "Tesla T4 has no BF16: weights are in FP16"
 	if got.Weights != v1alpha1.FP16 || got.KV != v1alpha1.FP16 || !slices.Contains(got.Warnings, said) {
 		t.Errorf("weights in %s, cache in %s, warnings %q", got.Weights, got.KV, got.Warnings)
+	}
+}
+
+// TestModelsByNumber: wherever a model is taken, a number of parameters is one, and what was assumed is said.
+func TestModelsByNumber(t *testing.T) {
+	for _, name := range []string{"70B", "70000000000"} {
+		for _, command := range []string{
+			"estimate --device H100 --tp 4 -o json --model", "train --device H100 --tp 8 -o json --model", "cost --provider OCI -o json --model",
+			"simulate --shape h100x8=1 -o json --model", "model -o json",
+		} {
+			r := run(t, "", append(strings.Fields(command), name)...)
+			if r.Code != term.ExitOK || !strings.Contains(r.Out, "70") {
+				t.Errorf("%s %s: exit code %d, errors %q", command, name, r.Code, r.Err)
+			}
+		}
+		if got := clitest.Object[sizing.ModelFacts](t, ok(t, "", "model", name, "-o", "json")); got.Parameters < 70e9 || got.Parameters > 70.1e9 || len(got.Assumptions) == 0 {
+			t.Errorf("%s has %d parameters, assumed %q", name, got.Parameters, got.Assumptions)
+		}
+		if r := run(t, "", "estimate", "--model", name, "--device", "H100", "--tp", "4"); !strings.Contains(r.Err, "warning: only the number of parameters is known") {
+			t.Errorf("%s: errors %q", name, r.Err)
+		}
+	}
+	if r := run(t, "", "model", "7"); r.Code != term.ExitFailure || !strings.Contains(r.Err, "model 7: parameters is 7: give a number from") {
+		t.Errorf("exit code %d, errors %q", r.Code, r.Err)
+	}
+}
+
+// TestCostOfProviders: a provider in any case, the order that is asked for, and a price that nobody knows is said.
+func TestCostOfProviders(t *testing.T) {
+	base := []string{"cost", "--model", "Llama-3.1-8B", "-o", "json"}
+	upper := ok(t, "", append(base, "--provider", "OCI")...)
+	if lower := ok(t, "", append(base, "--provider", "oci")...); lower != upper {
+		t.Errorf("oci is another provider than OCI")
+	}
+	for order, price := range map[string]func(*estimate.Offer) float64{
+		"token": func(o *estimate.Offer) float64 { return o.USDPerMillionTokens }, "hour": func(o *estimate.Offer) float64 { return o.USDPerHour },
+	} {
+		offers := clitest.Object[estimate.Offers](t, ok(t, "", append(base, "--sort", order)...)).Offers
+		if !slices.IsSortedFunc(offers, func(a, b estimate.Offer) int { return cmp.Compare(price(&a), price(&b)) }) || len(offers) < 20 {
+			t.Errorf("%d offers are not sorted by %s", len(offers), order)
+		}
+	}
+	for want, args := range map[string][]string{
+		`no price is known of provider "azur": there are prices of AWS, Azure, `:  {"--provider", "azur"},
+		"no price is known of NVIDIA GeForce RTX 4090: give a table of your own":  {"--device", "RTX 4090"},
+		"no price is known of NVIDIA GB300 at aws: there are prices of it at OCI": {"--device", "GB300", "--provider", "aws"},
+	} {
+		if r := run(t, "", append([]string{"cost", "--model", "Llama-3.1-8B"}, args...)...); r.Code != term.ExitFailure || !strings.Contains(r.Err, want) || r.Out != "" {
+			t.Errorf("%v: exit code %d, errors %q, output %q; want %q", args, r.Code, r.Err, r.Out, want)
+		}
+	}
+	if r := run(t, "", "cost", "--model", "Llama-3.1-8B", "--sort", "name"); r.Code != term.ExitUsage || !strings.Contains(r.Err, "use one of token, hour") {
+		t.Errorf("exit code %d, errors %q", r.Code, r.Err)
+	}
+	if wide := ok(t, "", "cost", "--model", "Llama-3.1-8B", "--provider", "gcp", "-o", "wide"); !strings.Contains(wide, "96     1360 GiB   100 Gbit/s") {
+		t.Errorf("no processors, memory and network of a2-ultragpu-8g in\n%s", wide)
 	}
 }

@@ -94,7 +94,7 @@ func TestSimulationTables(t *testing.T) {
 	report.Times.IndexMicros, report.Times.RefusalMicros = 4321, 7000
 	report.Times.Summarize(report.Placements)
 	for file, wide := range map[string]bool{"simulate.txt": false, "simulate-wide.txt": true} {
-		var out term.Page
+		out := term.Page{Wide: wide}
 		report.Print(&out, wide)
 		clitest.Golden(t, file, out.String())
 	}

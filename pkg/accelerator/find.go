@@ -2,6 +2,7 @@ package accelerator
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ func Names() []string {
 }
 
 // Find finds a product by the name that its driver reports, or by a part of it that people use: `H100`, `H100 SXM`,
-// `h200`, `A100 80GB PCIe`, `MI300X`. Where products differ only in form, the name without a form means the module for a
+// `h200`, `RTX4090`, `A100 80GB PCIe`, `MI300X`. Where products differ only in form, the name without a form means the module for a
 // baseboard (SXM, OAM). The error for a name that fits several products lists them; for an unknown name it lists the
 // nearest names.
 func Find(name string) (Product, error) {
@@ -31,6 +32,11 @@ func Find(name string) (Product, error) {
 		return Product{}, fmt.Errorf("device %q: name a product, as its driver reports it or in short: H100, MI300X", words.Echo(name))
 	}
 	found := kept(Products(), func(p *Product) bool { return describes(wanted, p) })
+	if apart := wordsOf(glued.ReplaceAllString(strings.ToLower(name), "$1 $2")); len(found) == 0 {
+		if found = kept(Products(), func(p *Product) bool { return describes(apart, p) }); len(found) > 0 {
+			wanted = apart
+		}
+	}
 	for _, narrow := range []func(*Product) bool{
 		func(p *Product) bool { return saysAll(wanted, p) }, (*Product).onBaseboard,
 	} {
@@ -78,6 +84,9 @@ func nearest(wanted []string) []string {
 	}
 	return names[:min(len(names), listed)]
 }
+
+// glued is a series and a number that people write in one word: RTX4090.
+var glued = regexp.MustCompile(`([a-z]{2,})(\d)`)
 
 func namesOf(products []Product) []string {
 	names := make([]string, len(products))

@@ -13,7 +13,7 @@ func TestFind(t *testing.T) {
 		"GB200": "NVIDIA GB200", "GB200 NVL72": "NVIDIA GB200", "GB300": "NVIDIA GB300", "GH200 480GB": "NVIDIA GH200 480GB",
 		"A100 80GB": "NVIDIA A100-SXM4-80GB", "A100 80GB PCIe": "NVIDIA A100 80GB PCIe", "A100 40GB": "NVIDIA A100-SXM4-40GB",
 		"MI300X": "AMD Instinct MI300X", "mi325x 256gb": "AMD Instinct MI325X", "L4": "NVIDIA L4", "l40": "NVIDIA L40", "L40S": "NVIDIA L40S",
-		"T4": "Tesla T4", "H20": "NVIDIA H20", "RTX 4090": "NVIDIA GeForce RTX 4090", "A10": "NVIDIA A10", "V100 16GB": "Tesla V100-SXM2-16GB",
+		"T4": "Tesla T4", "H20": "NVIDIA H20", "RTX 4090": "NVIDIA GeForce RTX 4090", "RTX4090": "NVIDIA GeForce RTX 4090", "A10": "NVIDIA A10", "V100 16GB": "Tesla V100-SXM2-16GB",
 		"Arc Pro B60": "Intel(R) Arc(TM) Pro B60 Graphics", "trainium2": "NeuronDevice (Trainium2)",
 	} {
 		if got, err := Find(name); err != nil || got.Name != want {

@@ -45,6 +45,7 @@ type Answer struct {
 	footprint *memory.Footprint
 	query     *cost.Query
 	constants *cost.Constants
+	served    *cost.Estimate // of a replica
 }
 
 // Concurrency is how many requests run at a time and what bounds them. A bound of 0 means none.
@@ -101,7 +102,7 @@ func (a *Answer) times(e *cost.Estimate, copies float64) {
 	a.Ranges = &Ranges{
 		TTFTMillis: rangeOf(e.TTFT, millis), TPOTMillis: rangeOf(e.TPOT, millis), OutputTokensPerSecond: rangeOf(e.OutputTokensPerSecond, copies),
 	}
-	a.Basis = e.Basis
+	a.Basis, a.served = e.Basis, e
 }
 
 func rangeOf(r cost.Range, factor float64) Range {

@@ -13,6 +13,11 @@ type Explanation struct {
 	Stages [][]memory.Line
 	// Terms are what parts of the work add to the times; empty where the model does not fit.
 	Terms []Term
+	// Query is what the times of a replica are computed for, with Constants, and Served what comes of it; nil where the model
+	// does not fit, or trains.
+	Query     *cost.Query
+	Constants *cost.Constants
+	Served    *cost.Estimate
 }
 
 // Term is a part of the work, with how much sooner a token and the first token would come without it. Parts overlap, so
@@ -58,6 +63,7 @@ func (a *Answer) Explain() Explanation {
 	if a.query == nil {
 		return e
 	}
+	e.Query, e.Constants, e.Served = a.explained(), a.constants, a.served
 	with := cost.Serve(a.query, a.constants)
 	for _, t := range terms {
 		c := *a.constants
@@ -68,6 +74,25 @@ func (a *Answer) Explain() Explanation {
 		})
 	}
 	return e
+}
+
+// explained is the query that the times are of. Under a limit of the time per token that is the number of requests at which it is met,
+// of which the answer's is whole.
+func (a *Answer) explained() *cost.Query {
+	if a.Concurrency.LimitedBy != "maxTPOT" {
+		return a.query
+	}
+	q := *a.query
+	low, high := 1.0, 2*q.Workload.Concurrency
+	for range 40 {
+		q.Workload.Concurrency = (low + high) / 2
+		if cost.Serve(&q, a.constants).TPOT > a.served.TPOT.Value {
+			high = q.Workload.Concurrency
+		} else {
+			low = q.Workload.Concurrency
+		}
+	}
+	return &q
 }
 
 // Explain returns the arithmetic of a training job's memory.

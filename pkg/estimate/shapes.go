@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/price"
 )
@@ -16,7 +18,7 @@ type Renting struct {
 	Serving
 	// TTFTLimit and TPOTLimit are the longest times in seconds, where requests come as others finish; 0 means no limit.
 	TTFTLimit, TPOTLimit float64
-	// Provider and Product restrict the shapes; empty means any.
+	// Provider, in any case, and Product restrict the shapes; empty means any.
 	Provider, Product string
 }
 
@@ -45,6 +47,10 @@ type Rented struct {
 	Region   string `json:"region"`
 	Product  string `json:"product"`
 	Count    int    `json:"count"`
+	// VCPUs, MemoryGiB and NetworkGbps are as in price.Shape; absent where they are not known.
+	VCPUs       int     `json:"vcpus,omitempty"`
+	MemoryGiB   float64 `json:"memoryGiB,omitempty"`
+	NetworkGbps float64 `json:"networkGbps,omitempty"`
 }
 
 // LeftOut is a shape that does not serve the model, with the reason.
@@ -72,7 +78,7 @@ func Cheapest(r Renting, table *price.Table) (*Offers, error) {
 	shapes := table.Shapes()
 	for i := range shapes {
 		shape := &shapes[i]
-		if r.Provider != "" && r.Provider != shape.Provider || r.Product != "" && r.Product != shape.Product {
+		if !r.wants(shape) {
 			continue
 		}
 		k := kind{shape.Product, shape.Devices}
@@ -81,10 +87,50 @@ func Cheapest(r Renting, table *price.Table) (*Offers, error) {
 		}
 		all.add(shape, best[k])
 	}
+	if len(all.Offers)+len(all.LeftOut) == 0 {
+		return nil, r.unpriced(shapes)
+	}
 	slices.SortStableFunc(all.Offers, func(a, b Offer) int {
 		return cmp.Or(cmp.Compare(a.USDPerMillionTokens, b.USDPerMillionTokens), cmp.Compare(a.USDPerHour, b.USDPerHour))
 	})
 	return all, nil
+}
+
+// wants says whether a shape is asked for.
+func (r *Renting) wants(s *price.Shape) bool {
+	return (r.Provider == "" || strings.EqualFold(r.Provider, s.Provider)) && (r.Product == "" || r.Product == s.Product)
+}
+
+// unpriced says of what no row of a table has a price, and of whom it has.
+func (r *Renting) unpriced(shapes []price.Shape) error {
+	var providers, having []string
+	for i := range shapes {
+		s := &shapes[i]
+		providers = append(providers, s.Provider)
+		if s.Product == r.Product {
+			having = append(having, s.Provider)
+		}
+	}
+	known := slices.ContainsFunc(providers, func(p string) bool { return strings.EqualFold(p, r.Provider) })
+	switch {
+	case r.Provider != "" && !known:
+		return fmt.Errorf("no price is known of provider %q: there are prices of %s", words.Echo(r.Provider), listed(providers))
+	case len(having) == 0:
+		return fmt.Errorf("no price is known of %s: give a table of your own that has it", r.Product)
+	default:
+		return fmt.Errorf("no price is known of %s at %s: there are prices of it at %s", r.Product, r.Provider, listed(having))
+	}
+}
+
+// listed joins names, each once.
+func listed(names []string) string {
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
+}
+
+// ByHour sorts the offers by the price of an hour, the cheapest first.
+func (o *Offers) ByHour() {
+	slices.SortStableFunc(o.Offers, func(a, b Offer) int { return cmp.Compare(a.USDPerHour, b.USDPerHour) })
 }
 
 // outcome is the best way to serve on a shape, or the reason why there is none.
@@ -104,7 +150,10 @@ const (
 )
 
 func (o *Offers) add(s *price.Shape, w outcome) {
-	rented := Rented{Provider: s.Provider, Instance: s.Instance, Region: s.Region, Product: s.Product, Count: s.Devices}
+	rented := Rented{
+		Provider: s.Provider, Instance: s.Instance, Region: s.Region, Product: s.Product, Count: s.Devices,
+		VCPUs: s.VCPUs, MemoryGiB: s.MemoryGiB, NetworkGbps: s.NetworkGbps,
+	}
 	if w.answer == nil {
 		o.LeftOut = append(o.LeftOut, LeftOut{rented, w.reason})
 		return

@@ -6,12 +6,15 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/accelerator"
 )
 
 // field is a property of a device that a selector can compare: a text, a number or a compute capability.
 type field struct {
-	name   string
-	texts  func(*v1alpha1.Device) []string
+	name  string
+	texts func(*v1alpha1.Device) []string
+	// means turns another word for a text into the text.
+	means  func(string) string
 	number func(*v1alpha1.Device) (value float64, known bool)
 	units  map[string]float64
 	// version is a text that is compared number by number.
@@ -22,6 +25,12 @@ func text(name string, of func(*v1alpha1.Device) string) field {
 	return field{name: name, texts: func(d *v1alpha1.Device) []string { return []string{of(d)} }}
 }
 
+// meaning is a field of which people use other words, too.
+func meaning(f field, means func(string) string) field {
+	f.means = means
+	return f
+}
+
 // MemoryUnits are the units of memory, each in bytes.
 var MemoryUnits = map[string]float64{
 	"MB": 1e6, "MiB": 1 << 20, "GB": 1e9, "GiB": 1 << 30, "TB": 1e12, "TiB": 1 << 40,
@@ -30,7 +39,7 @@ var MemoryUnits = map[string]float64{
 // fields are the fields that a selector knows, in order of name. Those of the API have the API's names.
 var fields = []field{
 	text("architecture", func(d *v1alpha1.Device) string { return d.Architecture }),
-	text("backend", func(d *v1alpha1.Device) string { return d.Backend }),
+	meaning(text("backend", func(d *v1alpha1.Device) string { return d.Backend }), accelerator.Backend),
 	{name: "bandwidth", number: bandwidth, units: map[string]float64{"GB/s": 1e9, "TB/s": 1e12}},
 	{name: "computeCapability", version: func(d *v1alpha1.Device) string { return d.ComputeCapability }},
 	text("driver", func(d *v1alpha1.Device) string { return d.Driver }),
@@ -44,7 +53,7 @@ var fields = []field{
 	text("product", func(d *v1alpha1.Device) string { return d.Product }),
 	text("usable", func(d *v1alpha1.Device) string { return strconv.FormatBool(d.Usable()) }),
 	text("uuid", func(d *v1alpha1.Device) string { return d.UUID }),
-	text("vendor", func(d *v1alpha1.Device) string { return d.Vendor }),
+	meaning(text("vendor", func(d *v1alpha1.Device) string { return d.Vendor }), accelerator.Vendor),
 }
 
 // FieldNames returns the fields that a selector knows, sorted.

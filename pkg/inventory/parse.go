@@ -14,7 +14,7 @@ import (
 //	product~h100,computeCapability>=9.0
 //	health!=Healthy
 //
-// Texts are compared in any case by =, != and ~ (contains), and a * or ? in them stands for any text or letter. Numbers
+// Texts are compared in any case by =, != and ~ (contains), where cuda and rocm name their vendors and backends, and a * or ? in them stands for any text or letter. Numbers
 // have their units; what a device does not say meets no term about numbers, not even one with !=.
 func ParseSelector(text string) (Selector, error) {
 	selectors, err := readParts(text, ",", func(part string, offset int) (Selector, error) {
@@ -60,11 +60,15 @@ func (t Term) selector() (Selector, error) {
 }
 
 func (t Term) textSelector(f field) (Selector, error) {
-	is := equals(t.Value)
+	wanted := t.Value
+	if f.means != nil {
+		wanted = f.means(wanted)
+	}
+	is := equals(wanted)
 	switch t.Operator {
 	case Equal, NotEqual:
 	case ContainsOne:
-		is = contains(t.Value)
+		is = contains(wanted)
 	default:
 		return nil, t.BadOperator("a text is compared by =, != or ~ (contains)")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/accelerator"
 )
 
 // Requirement is what work needs of a host: one or more alternatives, each a number of devices of a kind.
@@ -42,6 +43,8 @@ var requiredKinds = []requiredKind{
 	{name: "asic", noun: "ASIC", selects: ByFamily(v1alpha1.FamilyASIC)},
 	{name: "GPUOrTPU", noun: "GPU or TPU", selects: ByFamily(v1alpha1.FamilyGPU, v1alpha1.FamilyTPU)},
 	{name: "gaudi", noun: "Gaudi", selects: All(ByFamily(v1alpha1.FamilyASIC), Any(byBackend("gaudi"), ByProduct("gaudi")))},
+	{name: "cuda", noun: "NVIDIA GPU", selects: All(ByFamily(v1alpha1.FamilyGPU), ByVendor(accelerator.Vendor("cuda")))},
+	{name: "rocm", noun: "AMD GPU", selects: All(ByFamily(v1alpha1.FamilyGPU), ByVendor(accelerator.Vendor("rocm")))},
 	{name: "neuron", noun: "Neuron device", selects: All(ByFamily(v1alpha1.FamilyASIC), ByVendor("aws")), chips: true},
 }
 

@@ -64,7 +64,7 @@ func TestARequirementNamesFewUnusableDevices(t *testing.T) {
 
 func TestErrorsOfRequirements(t *testing.T) {
 	tests := map[string]string{
-		"":                          `position 1: unknown requirement "": use one of none, any, gpu, tpu, npu, asic, GPUOrTPU, gaudi, neuron`,
+		"":                          `position 1: unknown requirement "": use one of none, any, gpu, tpu, npu, asic, GPUOrTPU, gaudi, cuda, rocm, neuron`,
 		"gpux":                      `position 1: unknown requirement "gpux"`,
 		"gpu| tpux":                 `position 6: unknown requirement "tpux"`,
 		"gpu|":                      `position 5: unknown requirement ""`,

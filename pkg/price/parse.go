@@ -19,6 +19,7 @@ import (
 const (
 	maxDevices  = 1 << 16
 	maxUSD      = 1_000_000
+	maxAmount   = 1 << 24
 	microPerUSD = 1_000_000
 )
 
@@ -29,7 +30,8 @@ type row struct {
 }
 
 // Parse reads a table from JSON or YAML: a list `shapes` of rows with provider, instance, region, product, devices,
-// usdPerHour, source and date. The error names the row, the field, its value and what to write.
+// usdPerHour, source and date, and where they are known vcpus, memoryGiB and
+// networkGbps, with specification where another source says them. The error names the row, the field, its value and what to write.
 func Parse(data []byte) (*Table, error) {
 	var file struct {
 		Shapes []row `json:"shapes"`
@@ -79,6 +81,14 @@ func (r *row) shape() (Shape, error) {
 	}
 	if r.Devices < 1 || r.Devices > maxDevices {
 		return Shape{}, fmt.Errorf("devices: %d: set it to a number from 1 to %d", r.Devices, maxDevices)
+	}
+	for _, f := range [...]struct {
+		name  string
+		value float64
+	}{{"vcpus", float64(r.VCPUs)}, {"memoryGiB", r.MemoryGiB}, {"networkGbps", r.NetworkGbps}} {
+		if !(f.value >= 0 && f.value <= maxAmount) { // the negated form refuses NaN too
+			return Shape{}, fmt.Errorf("%s: %g: set it to a number from 0 to %d, or leave it out", f.name, f.value, maxAmount)
+		}
 	}
 	if _, err := time.Parse(time.DateOnly, r.Date); err != nil {
 		return Shape{}, fmt.Errorf("date: %q: write it as YYYY-MM-DD", r.Date)

@@ -28,6 +28,9 @@ func TestBuiltInTable(t *testing.T) {
 		if address, err := url.Parse(s.Source); err != nil || address.Scheme != "https" {
 			t.Errorf("%s %s: source %q: want an address", s.Provider, s.Instance, s.Source)
 		}
+		if address, err := url.Parse(s.Specification); s.Specification != "" && (err != nil || address.Scheme != "https" || s.VCPUs == 0) {
+			t.Errorf("%s %s: specification %q of %d vCPUs: want an address, and what was read there", s.Provider, s.Instance, s.Specification, s.VCPUs)
+		}
 		// Of accelerators sold since 2017, none rents for less than 0.3 or more than 30 USD an hour.
 		if p := s.PerDeviceHour(); p < 300_000 || p > 30_000_000 {
 			t.Errorf("%s %s: %d micro-USD for a device", s.Provider, s.Instance, p)
@@ -36,6 +39,14 @@ func TestBuiltInTable(t *testing.T) {
 	for _, provider := range []string{"AWS", "Azure", "CoreWeave", "GCP", "Lambda", "OCI", "RunPod"} {
 		if !providers[provider] {
 			t.Errorf("no shape of %s", provider)
+		}
+	}
+	for _, instance := range []string{
+		"g5.xlarge", "g6.48xlarge", "trn1.32xlarge", "inf2.48xlarge", "g2-standard-96", "a2-ultragpu-8g", "ct5lp-hightpu-8t", "ct5p-hightpu-4t",
+		"ct6e-standard-8t", "Standard_ND96isr_MI300X_v5",
+	} {
+		if !slices.ContainsFunc(shapes, func(s Shape) bool { return s.Instance == instance }) {
+			t.Errorf("no %s", instance)
 		}
 	}
 	for _, product := range []string{"NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA B200", "NVIDIA L40S", "AMD Instinct MI300X"} {
@@ -101,6 +112,9 @@ func TestParseRefuses(t *testing.T) {
 		{"product", change("NVIDIA H200", "H2000"), `product: device "H2000"`},
 		{"devices", change("8", "0"), "devices: 0"},
 		{"price", change("24", "-1"), "usdPerHour"},
+		{"processors", change("devices", "vcpus: -1, devices"), "shapes[0].vcpus: -1: set it to a number from 0"},
+		{"memory", change("devices", "memoryGiB: 1e9, devices"), "memoryGiB: 1e+09"},
+		{"network", change("devices", "networkGbps: -0.5, devices"), "networkGbps: -0.5"},
 		{"no number", change("24", ".nan"), "prices:"},
 		{"date", change("2026-01-02", "yesterday"), `date: "yesterday"`},
 		{"twice", "shapes: [" + good + "," + good + "]", "twice"},

@@ -29,11 +29,18 @@ type Shape struct {
 	Product string `json:"product"`
 	// Devices is how many the instance has.
 	Devices int `json:"devices"`
+	// VCPUs, MemoryGiB and NetworkGbps are what the instance has beside its accelerators: virtual processors, memory, and what it
+	// can send all the time, in Gbit/s. 0 where no source at hand says it.
+	VCPUs       int     `json:"vcpus,omitempty"`
+	MemoryGiB   float64 `json:"memoryGiB,omitempty"`
+	NetworkGbps float64 `json:"networkGbps,omitempty"`
 	// MicroUSDPerHour is the price of the instance on demand.
 	MicroUSDPerHour int64 `json:"-"`
 	// Source is the address where the price was read, Date the day (YYYY-MM-DD) that the source gives it for.
 	Source string `json:"source"`
 	Date   string `json:"date"`
+	// Specification is the address where VCPUs, MemoryGiB and NetworkGbps were read; empty where Source says them.
+	Specification string `json:"specification,omitempty"`
 }
 
 // PerDeviceHour returns the price of one of the shape's devices in millionths of a US dollar an hour, rounded to the

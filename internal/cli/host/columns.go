@@ -86,7 +86,7 @@ func (c columns) writeTo(w io.Writer, devices []deviceObject, headers bool) erro
 	if !headers {
 		header = nil
 	}
-	var page term.Page
+	page := term.Page{Wide: true} // the caller chose the columns
 	page.Grid(header, rows, term.TableGap)
 	_, err := io.WriteString(w, page.String())
 	return err

@@ -23,12 +23,13 @@ type detectOptions struct {
 	alerts    []string
 }
 
-const detectLong = `Show the accelerators of this host as the node agent would publish them. JSON and YAML print an AcceleratorInventory; the
-other formats print a line a device. With --record, also write what was read to a recording (a tar.gz of files and of what
-tools printed), in which serial numbers, UUIDs, addresses and the names of hosts and users are replaced; with --replay, look
-at a recording instead of this host.
+const detectLong = `Show the accelerators of this host as the node agent would publish them. JSON and YAML print an AcceleratorInventory;
+the other formats print a line a device. With --record, also write what was read to a recording (a tar.gz of files and
+of what tools printed), in which serial numbers, UUIDs, addresses and the names of hosts and users are replaced; with
+--replay, look at a recording instead of this host, and with -f at a saved inventory.
 
-Exit codes: 0 done; 1 the requirement is not met, or the detection failed; 2 the command line is wrong; 3 an alert is met.`
+Exit codes: 0 done; 1 the requirement is not met, or the detection failed; 2 the command line is wrong; 3 an alert is
+met.`
 
 const detectExample = `  # The accelerators of this host, and how they are connected
   kubectl rankwright detect -o wide
@@ -47,13 +48,16 @@ const detectExample = `  # The accelerators of this host, and how they are conne
 
   # Record a host for a bug report, and look at the recording anywhere
   kubectl rankwright detect --record host.tar.gz
-  kubectl rankwright detect --replay host.tar.gz -o yaml > inventory.yaml`
+  kubectl rankwright detect --replay host.tar.gz -o yaml > inventory.yaml
+
+  # Ask a saved inventory
+  kubectl rankwright detect -f inventory.yaml --requirement 'gpu>=8' --summary`
 
 // NewDetect returns the command `kubectl rankwright detect`.
 func NewDetect(streams term.Streams) *cobra.Command {
 	var options detectOptions
 	command := &cobra.Command{
-		Use:     "detect [--replay FILE | --root FOLDER] [flags]",
+		Use:     "detect [-f FILE | --replay FILE | --root FOLDER] [flags]",
 		Short:   "Show the accelerators of this host, or of a recorded one",
 		Long:    detectLong,
 		Example: detectExample,
@@ -101,7 +105,12 @@ func (o *detectOptions) work(streams term.Streams, intervalGiven bool) (*detecti
 		look:  func(ctx context.Context) (scan, error) { return o.look(ctx, streams.Log()) },
 		pause: func(ctx context.Context) bool { return pause(ctx, o.interval) },
 	}
+	if o.file != "" {
+		d.look = o.saved(streams)
+	}
 	switch {
+	case o.watch && o.file != "":
+		return nil, term.Usagef("--watch with -f %s: a saved inventory does not change: give one of them", o.file)
 	case intervalGiven && !o.watch:
 		return nil, term.Usagef("--interval %v is the time between two looks of --watch: add that", o.interval)
 	case o.interval < minInterval:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
@@ -22,18 +23,21 @@ import (
 // hostOptions say which host to look at, and by which backends.
 type hostOptions struct {
 	replay, view, record, root, name string
+	file                             string
 	noExec, keepIdentifiers          bool
 	backends, without                []string
 }
 
 func (o *hostOptions) addFlags(command *cobra.Command) {
 	flags := command.Flags()
+	flags.StringVarP(&o.file, "filename", "f", "", "file with a saved inventory to look at instead of this host, - for standard input")
+	_ = command.MarkFlagFilename("filename", "yaml", "yml", "json")
 	flags.StringVar(&o.replay, "replay", "", "recording to look at instead of this host")
 	flags.StringVar(&o.view, "view", "", "view of the recording to look at, such as in-pod, in place of the recording itself")
 	flags.StringVar(&o.record, "record", "", "file to write a recording to (tar.gz)")
 	flags.BoolVar(&o.keepIdentifiers, "keep-identifiers", false, "leave serial numbers, UUIDs, addresses and names in the recording as they are")
 	flags.StringVar(&o.root, "root", "", "folder where the file tree of the host is mounted (default /)")
-	flags.StringVar(&o.name, "name", "", "name of the inventory (default: the host's or the recording's)")
+	flags.StringVar(&o.name, "name", "", "name of the inventory (default: the host's or the recording's); with -f, of the one to look at")
 	flags.BoolVar(&o.noExec, "no-exec", false, "run no vendor tool, only read files")
 	_ = command.MarkFlagDirname("root")
 	flags.StringSliceVar(&o.backends, "backend", nil, "backends to look by, divided by commas (default all)")
@@ -46,6 +50,9 @@ func (o *hostOptions) addFlags(command *cobra.Command) {
 func (o *hostOptions) check() error {
 	if o.replay != "" && o.root != "" {
 		return term.Usagef("--root %s and --replay %s: give one of them", o.root, o.replay)
+	}
+	if o.file != "" && (o.replay != "" || o.root != "" || o.record != "" || len(o.backends)+len(o.without) > 0) {
+		return term.Usagef("-f %s is an inventory, at which no backend looks: give no --replay, --root, --record, --backend and --without", o.file)
 	}
 	if o.view != "" && o.replay == "" {
 		return term.Usagef("--view %s is one of a recording: add --replay FILE", o.view)
@@ -164,7 +171,9 @@ func (o *hostOptions) writeRecording(recording *host.Recording) error {
 // chosen are the backends to look by.
 func (o *hostOptions) chosen() ([]backend.Backend, error) {
 	for flag, names := range map[string][]string{"--backend": o.backends, "--without": o.without} {
-		for _, name := range names {
+		for i, name := range names {
+			name = accelerator.Backend(name)
+			names[i] = name
 			if known := backendNames(); !slices.Contains(known, name) {
 				return nil, term.Usagef("%s %s: no such backend: did you mean %s? There are %s",
 					flag, name, words.Nearest(name, known, 1)[0], strings.Join(known, ", "))

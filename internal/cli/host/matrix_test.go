@@ -13,7 +13,7 @@ import (
 )
 
 func TestTopologyOfDevicesAndPorts(t *testing.T) {
-	var out term.Page
+	out := term.Page{Wide: true}
 	shown := stored(t, "topology.yaml")
 	printInventory(&out, shown, withReadings(shown.Status.Devices, nil), true, true)
 	clitest.Golden(t, "topology.txt", out.String())
@@ -52,7 +52,7 @@ func grouping() *v1alpha1.AcceleratorInventoryStatus {
 }
 
 func TestTopologyOfManyDevicesIsInGroups(t *testing.T) {
-	var out term.Page
+	out := term.Page{Wide: true}
 	printTopology(&out, grouping())
 	clitest.Golden(t, "topology-groups.txt", out.String())
 	for line := range strings.Lines(out.String()) {
@@ -74,7 +74,7 @@ func TestPortsAreGroupedBeforeDevices(t *testing.T) {
 		}
 		status.NICs = append(status.NICs, port)
 	}
-	var out term.Page
+	out := term.Page{Wide: true}
 	printTopology(&out, &status)
 	clitest.Golden(t, "topology-ports.txt", out.String())
 }
@@ -95,7 +95,7 @@ func TestTopologyOfNothingAndOfTooMuch(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var out term.Page
+			out := term.Page{Wide: true}
 			printTopology(&out, test.status)
 			if out.String() != test.want {
 				t.Errorf("%q, want %q", out.String(), test.want)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/clitest"
 	"github.com/rankwright/rankwright/internal/cli/term"
@@ -259,6 +261,8 @@ func TestDetectExitCodes(t *testing.T) {
 		"bad requirement":       {[]string{"--requirement", "tpus"}, term.ExitUsage, "", `--requirement tpus: position 1: unknown requirement "tpus"`},
 		"family":                {[]string{"--family", "gpu,tpu", "-o", "name"}, term.ExitOK, "nvidia-0000:1b:00.0\n", ""},
 		"bad family":            {[]string{"--family", "gpus"}, term.ExitUsage, "", "--family gpus: use one of GPU, TPU, NPU, ASIC, CPU"},
+		"vendor by its stack":   {[]string{"--vendor", "CUDA", "--selector", "backend=cuda,vendor!=rocm", "--backend", "cuda", "--requirement", "cuda>=8", "-o", "name"}, term.ExitOK, "nvidia-0000:1b:00.0\n", ""},
+		"no device of a stack":  {[]string{"--requirement", "rocm"}, term.ExitFailure, "", "1 AMD GPU needed, 0 usable"},
 		"vendor":                {[]string{"--vendor", "AMD", "-o", "name"}, term.ExitOK, "", ""},
 		"bad selector":          {[]string{"--selector", "size>1"}, term.ExitUsage, "", `--selector size>1: position 1: unknown field "size"`},
 		"order":                 {[]string{"--sort-by", "numa", "--selector", "numaNode=1", "-o", "name"}, term.ExitOK, "nvidia-0000:9d:00.0\n", ""},
@@ -344,6 +348,50 @@ func TestTheDocumentationShowsRealOutput(t *testing.T) {
 	} {
 		if want == "" || !strings.Contains(shown, want) {
 			t.Errorf("%s: not in docs/detect.md:\n%s", name, want)
+		}
+	}
+}
+
+// TestSavedInventory: every question can be put to an inventory in a file, which must have no field that nobody knows.
+func TestSavedInventory(t *testing.T) {
+	recorded := []string{"detect", "--replay", clitest.RecordingOf(t, "nvidia-h100-8")}
+	for _, format := range []string{"yaml", "json"} {
+		saved := hostRun(t, append(recorded, "-o", format)...).Out
+		for _, question := range [][]string{
+			{},
+			{"-o", "wide"},
+			{"-o", "json"},
+			{"--summary"},
+			{"--selector", "numaNode=1", "-o", "tsv"},
+			{"--requirement", "gpu>=9"},
+			{"--alert", "devices<9"},
+			{"-o", "custom-columns=ID:.id,USED:.readings.memoryUsedMiB"},
+		} {
+			want := hostRun(t, append(recorded, question...)...)
+			got := clitest.Run(t, newHostRoot, saved, append([]string{"detect", "-f", "-"}, question...)...)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%v of a saved inventory (-of the host +of the file):\n%s", question, diff)
+			}
+		}
+	}
+	saved := hostRun(t, append(recorded, "-o", "yaml")...).Out
+	for name, test := range map[string]struct {
+		input string
+		args  []string
+		code  int
+		want  string
+	}{
+		"unknown field": {strings.Replace(saved, "numaNode:", "numaNod:", 1), nil, term.ExitFailure, `unknown field "status.devices[0].numaNod"`},
+		"two":           {saved + "---\n" + saved, nil, term.ExitFailure, "has 2 AcceleratorInventories: choose one with --name"},
+		"another name":  {saved, []string{"--name", "x"}, term.ExitFailure, "has no AcceleratorInventory of the name x"},
+		"no inventory":  {"apiVersion: v1\nkind: Node\n", nil, term.ExitFailure, "has no AcceleratorInventory: give one"},
+		"and a tree":    {saved, []string{"--root", "/"}, term.ExitUsage, "give no --replay, --root"},
+		"and a backend": {saved, []string{"--backend", "cpu"}, term.ExitUsage, "at which no backend looks"},
+		"and a watch":   {saved, []string{"--watch"}, term.ExitUsage, "a saved inventory does not change"},
+	} {
+		r := clitest.Run(t, newHostRoot, test.input, append([]string{"detect", "-f", "-"}, test.args...)...)
+		if r.Code != test.code || !strings.Contains(r.Err, test.want) {
+			t.Errorf("%s: exit code %d, errors %q; want %d and %q", name, r.Code, r.Err, test.code, test.want)
 		}
 	}
 }

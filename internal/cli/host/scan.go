@@ -96,7 +96,7 @@ func printTimings(w io.Writer, times []detect.BackendTime, elapsed time.Duration
 
 // environment returns the environment of this process where this host is looked at; nothing for another host.
 func (o *hostOptions) environment() []string {
-	if o.replay != "" || o.root != "" && filepath.Clean(o.root) != "/" {
+	if o.file != "" || o.replay != "" || o.root != "" && filepath.Clean(o.root) != "/" {
 		return nil
 	}
 	return os.Environ()

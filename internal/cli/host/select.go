@@ -8,6 +8,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
+	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
@@ -24,7 +25,7 @@ var families = []string{
 func addSelection(command *cobra.Command, o *selectOptions) {
 	flags := command.Flags()
 	flags.StringSliceVar(&o.families, "family", nil, "show devices of these families alone: "+strings.Join(families, ", "))
-	flags.StringSliceVar(&o.vendors, "vendor", nil, "show devices of these vendors alone: nvidia, amd, intel, google, aws, …")
+	flags.StringSliceVar(&o.vendors, "vendor", nil, "show devices of these vendors alone: nvidia (or cuda), amd (or rocm), intel, google, aws, …")
 	flags.StringVar(&o.selector, "selector", "", "show devices alone that meet these terms, divided by commas: vendor=nvidia,memory>=80GB,product~h100")
 	flags.StringVar(&o.requirement, "requirement", "",
 		"show devices of this kind alone, and exit with 1 where too few of them are usable: gpu, tpu>=8, gpu|tpu, any, none, …")
@@ -80,7 +81,11 @@ func (o *selectOptions) parse() (selection, error) {
 		filters = append(filters, inventory.ByFamily(wanted...))
 	}
 	if len(o.vendors) > 0 {
-		filters = append(filters, inventory.ByVendor(strings.Split(strings.ToLower(strings.Join(o.vendors, ",")), ",")...))
+		wanted := strings.Split(strings.Join(o.vendors, ","), ",")
+		for i, vendor := range wanted {
+			wanted[i] = accelerator.Vendor(vendor)
+		}
+		filters = append(filters, inventory.ByVendor(wanted...))
 	}
 	if o.selector != "" {
 		selector, err := inventory.ParseSelector(o.selector)

@@ -112,7 +112,7 @@ func (o *viewOptions) show(p *term.Page, shown *v1alpha1.AcceleratorInventory, d
 		printSummary(p, shown, !o.noHeaders)
 	case o.output.name == formatName:
 		for _, d := range devices {
-			p.Line(d.ID)
+			p.Raw(string(d.ID))
 		}
 	case o.output.name == formatTSV:
 		header, rows := cellsOf(tsvColumns, devices)
@@ -123,7 +123,7 @@ func (o *viewOptions) show(p *term.Page, shown *v1alpha1.AcceleratorInventory, d
 			for i, cell := range row {
 				row[i] = term.Printable(cell)
 			}
-			p.Line(strings.Join(row, "\t"))
+			p.Raw(strings.Join(row, "\t"))
 		}
 	default:
 		printInventory(p, shown, devices, o.output.name.Wide(), !o.noHeaders)

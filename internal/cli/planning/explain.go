@@ -2,6 +2,7 @@ package planning
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -100,16 +101,33 @@ func explainChoice(p *term.Page, e *explain.Explanation) {
 	for _, sentence := range e.Choice {
 		p.Line(sentence)
 	}
-	training, priced := e.Goal.Objective == "", e.Goal.Objective != v1alpha1.ObjectiveCost
-	header := []string{"SHAPE", "PRODUCT", "DEVICES", strings.ToUpper(e.Goal.Measure), "TTFT", "TPOT", "TOKENS/S"}
+	printConsidered(p, &e.Goal, e.Considered)
+	if more := e.Shapes - len(e.Considered); more > 0 && len(e.Considered) > 0 {
+		p.Linef("and %d more.", more)
+	}
+}
+
+// printConsidered writes shapes that fit, with what each would deliver.
+func printConsidered(p *term.Page, goal *explain.Goal, shapes []explain.Considered) {
+	training := goal.Objective == ""
+	priced := goal.Objective != v1alpha1.ObjectiveCost && slices.ContainsFunc(shapes, func(c explain.Considered) bool { return c.MicroUSD > 0 })
+	header, several := []string{"SHAPE", "DEVICES"}, severalProducts(shapes)
+	if several {
+		header = []string{"SHAPE", "PRODUCT", "DEVICES"}
+	}
 	switch {
 	case training:
-		header = []string{"SHAPE", "PRODUCT", "DEVICES", "STEP"}
+		header = append(header, "STEP")
 	case priced:
-		header = append(header, "USD A MILLION")
+		header = append(header, strings.ToUpper(goal.Measure), "TTFT", "TPOT", "TOKENS/S", "USD A MILLION")
+	default:
+		header = append(header, strings.ToUpper(goal.Measure), "TTFT", "TPOT", "TOKENS/S")
 	}
-	p.Table(append(header, "VERDICT"), term.Rows(e.Considered, func(c *explain.Considered) []any {
-		row := []any{c.Strategy, c.Product, c.Devices}
+	p.Table(append(header, "VERDICT"), term.Rows(shapes, func(c *explain.Considered) []any {
+		row := []any{c.Strategy, c.Devices}
+		if several {
+			row = []any{c.Strategy, c.Product, c.Devices}
+		}
 		switch {
 		case !c.Known:
 			for range len(header) - len(row) {
@@ -125,9 +143,11 @@ func explainChoice(p *term.Page, e *explain.Explanation) {
 		}
 		return append(row, c.Verdict)
 	}))
-	if more := e.Shapes - len(e.Considered); more > 0 && len(e.Considered) > 0 {
-		p.Linef("and %d more.", more)
-	}
+}
+
+// severalProducts says whether shapes are on different products.
+func severalProducts(list []explain.Considered) bool {
+	return slices.ContainsFunc(list, func(c explain.Considered) bool { return c.Product != list[0].Product })
 }
 
 // priceText is the price of a million tokens; nothing where it is not known.

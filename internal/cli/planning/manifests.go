@@ -1,11 +1,8 @@
 package planning
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,11 +12,10 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/host"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/model"
 )
@@ -68,7 +64,7 @@ func ReadManifests(names []string, streams term.Streams) (*Manifests, error) {
 			if err != nil {
 				return nil, err
 			}
-			if err := m.addStream(content); err != nil {
+			if err := term.EachObject(content, m.add); err != nil {
 				return nil, fmt.Errorf("%s: %w", file, err)
 			}
 		}
@@ -100,46 +96,8 @@ func filesOf(name string) ([]string, error) {
 	return files, nil
 }
 
-// addStream adds every document of a YAML or JSON stream.
-func (m *Manifests) addStream(content []byte) error {
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
-	for number := 1; ; number++ {
-		var document runtime.RawExtension
-		err := decoder.Decode(&document)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("document %d: %w", number, err)
-		}
-		raw := bytes.TrimSpace(document.Raw)
-		if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
-			continue
-		}
-		if err := m.add(raw); err != nil {
-			return fmt.Errorf("document %d: %w", number, err)
-		}
-	}
-}
-
-// add adds an object, or the items of a list.
-func (m *Manifests) add(raw []byte) error {
-	var head struct {
-		metav1.TypeMeta `json:",inline"`
-		Metadata        struct {
-			Name string `json:"name"`
-		} `json:"metadata"`
-		Items []json.RawMessage `json:"items"`
-	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &head); err != nil {
-		return err
-	}
-	if head.Kind == "" || head.APIVersion == "" {
-		return errors.New("no Kubernetes object: add apiVersion and kind")
-	}
-	if strings.HasSuffix(head.Kind, "List") && head.Items != nil {
-		return m.addItems(head.Items)
-	}
+// add adds an object.
+func (m *Manifests) add(head *term.ObjectHead, raw []byte) error {
 	read, ok := readers[head.APIVersion+" "+head.Kind]
 	if !ok {
 		m.Ignored[head.Kind]++
@@ -154,20 +112,15 @@ func (m *Manifests) add(raw []byte) error {
 	return nil
 }
 
-func (m *Manifests) addItems(items []json.RawMessage) error {
-	for i, item := range items {
-		if err := m.add(item); err != nil {
-			return fmt.Errorf("items[%d]: %w", i, err)
-		}
-	}
-	return nil
-}
-
-// readers are the kinds that planning reads. A placement is written by hand, so an unknown field in it is a mistake; the
-// others come from clusters of any version.
+// readers are the kinds that planning reads. Placements are written by hand and inventories are saved and edited, so an unknown field in
+// them is a mistake; the others come from clusters of any version.
 var readers = map[string]func(*Manifests, []byte) error{
 	v1alpha1.GroupVersion.String() + " AcceleratorInventory": func(m *Manifests, raw []byte) error {
-		return appendObject(&m.Inventories, raw, false)
+		read, _, err := host.ParseInventory(raw)
+		if err == nil {
+			m.Inventories = append(m.Inventories, *read)
+		}
+		return err
 	},
 	v1alpha1.GroupVersion.String() + " ShardingPlan": func(m *Manifests, raw []byte) error {
 		return appendObject(&m.Plans, raw, false)

@@ -2,36 +2,37 @@ package planning
 
 import (
 	"errors"
-	"io"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/internal/cli/term"
-	"github.com/rankwright/rankwright/pkg/plan"
 )
 
 // NewPlan returns the command `kubectl rankwright plan`.
 func NewPlan(streams term.Streams) *cobra.Command {
-	var files []string
-	var modelFile string
+	var options planFlags
 	var output term.Format
 	command := &cobra.Command{
-		Use:   "plan -f FILE...",
+		Use:   "plan -f FILE... [--model MODEL]",
 		Short: "Plan placements on inventories, without a cluster",
 		Long: `Plan ModelPlacements on AcceleratorInventories and print what the operator would decide: which layers on which device
 with how many bytes, and which rank in which process group; or why a model does not fit, with the exit code 1.
 
-Files may hold several documents and Lists. Beside inventories and placements, Nodes (labels, addresses, cordons), ConfigMaps
-(models of a placement) and ShardingPlans (devices that are taken) are read; other kinds are ignored. Placements are planned in
-the order given, and each sees the devices that the ones before it took.
+Files may hold several documents and Lists. Beside inventories and placements, Nodes (labels, addresses, cordons),
+ConfigMaps (models of a placement) and ShardingPlans (devices that are taken) are read; other kinds are ignored.
+Placements are planned in the order given, and each sees the devices that the ones before it took.
 
-With -o explain the arithmetic behind each plan is printed: which devices and shapes were looked at and why this one was taken,
-every byte on a device, every part of a token's time, and why these nodes.
+With -o explain the arithmetic behind each plan is printed: which devices and shapes were looked at and why this one was
+taken, every byte on a device, every part of a token's time, and why these nodes.
 
-With --model-file the one placement's model is read from the headers of a local file or folder, whatever its spec.model says.`,
+With --model and the flags beside it no ModelPlacement needs to be written. With --model-file the one placement's model
+is read from the headers of a local file or folder, whatever its spec.model says.`,
 		Example: `  # On the inventories of a cluster
   kubectl get accinv,nodes,splan -A -o yaml | kubectl rankwright plan -f - -f placement.yaml
+
+  # In one line, without a ModelPlacement
+  kubectl rankwright plan -f inventories/ --model Llama-3.3-70B --max-model-len 8192 --max-sequences 16
 
   # On a recorded host
   kubectl rankwright detect --replay host.tar.gz -o yaml | kubectl rankwright plan -f - -f placement.yaml -o json
@@ -42,17 +43,26 @@ With --model-file the one placement's model is read from the headers of a local 
   # With a model that lies here as safetensors, GGUF, ONNX or PyTorch
   kubectl rankwright plan -f inventories.yaml -f placement.yaml --model-file ./Llama-3.1-8B`,
 		Args: term.Arguments(0, "name files with -f"),
-		RunE: func(*cobra.Command, []string) error {
-			if len(files) == 0 {
+		RunE: func(command *cobra.Command, _ []string) error {
+			if len(options.files) == 0 {
 				return term.Usagef("no file: give inventories and placements with -f")
 			}
-			return runPlan(streams, files, modelFile, output)
+			return runPlan(streams, &options, output, command.Flags().Changed)
 		},
 	}
-	AddFiles(command, &files, "file or folder with manifests, - for standard input; may be repeated")
-	command.Flags().StringVar(&modelFile, "model-file", "", "file or folder with the model of the one placement: safetensors, its index, GGUF, ONNX, PyTorch or config.json")
+	AddFiles(command, &options.files, "file or folder with manifests, - for standard input; may be repeated")
+	options.asked.add(command, ", instead of a ModelPlacement")
+	options.asked.addLoad(command)
+	command.Flags().StringVar(&options.modelFile, "model-file", "", "file or folder with the model of the one placement: safetensors, its index, GGUF, ONNX, PyTorch or config.json")
 	term.AddOutput(command, &output, term.AnswerFormats...)
 	return command
+}
+
+// planFlags are the flags of plan.
+type planFlags struct {
+	files     []string
+	asked     askFlags
+	modelFile string
 }
 
 // list is a v1 List of the objects that planning made.
@@ -61,32 +71,58 @@ type list struct {
 	Items           []any `json:"items"`
 }
 
-func runPlan(streams term.Streams, files []string, modelFile string, output term.Format) error {
-	read, err := ReadManifests(files, streams)
+func runPlan(streams term.Streams, options *planFlags, output term.Format, changed func(string) bool) error {
+	read, err := ReadManifests(options.files, streams)
 	if err != nil {
 		return err
 	}
-	if err := read.readModel(modelFile); err != nil {
+	if err := options.ask(read, streams, changed); err != nil {
+		return err
+	}
+	if err := read.readModel(options.modelFile); err != nil {
 		return err
 	}
 	read.WarnOfIgnored(streams)
 	if len(read.Placements) == 0 {
-		return errors.New("no ModelPlacement in the files: add one")
+		return errors.New("no ModelPlacement in the files: add one, or ask for a model with --model")
 	}
 	decisions, err := planOffline(read, output == term.FormatExplain)
 	if err != nil {
 		return err
 	}
-	err = term.Write(streams.Out, output, listOf(decisions), func(p *term.Page) {
+	return writeDecisions(streams, decisions, output, (*decision).show)
+}
+
+// ask adds the placement of --model to what was read.
+func (o *planFlags) ask(read *Manifests, streams term.Streams, changed func(string) bool) error {
+	switch {
+	case o.asked.model == "":
+		return o.asked.alone(changed)
+	case o.modelFile != "":
+		return term.Usagef("--model %s and --model-file: give one of them", o.asked.model)
+	case len(read.Placements) > 0:
+		return term.Usagef("--model %s and a ModelPlacement in the files: give one of them", o.asked.model)
+	}
+	want, err := o.asked.manifests(streams, changed)
+	if err != nil {
+		return err
+	}
+	read.Placements, read.model = want.Placements, want.model
+	return nil
+}
+
+// writeDecisions writes plans to the output, and why there are none to the errors.
+func writeDecisions(streams term.Streams, decisions []decision, output term.Format, show func(*decision, *term.Page, term.Format)) error {
+	err := term.Write(streams.Out, output, listOf(decisions), func(p *term.Page) {
 		for i := range decisions {
 			p.Paragraph()
-			decisions[i].show(p, output)
+			show(&decisions[i], p, output)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	return reportFailures(streams.Err, decisions)
+	return reportFailures(streams.Err, decisions, output.Wide())
 }
 
 func listOf(decisions []decision) list {
@@ -101,25 +137,4 @@ func listOf(decisions []decision) list {
 		}
 	}
 	return l
-}
-
-// reportFailures says why placements have no plan.
-func reportFailures(w io.Writer, decisions []decision) error {
-	var p term.Page
-	for i := range decisions {
-		d := &decisions[i]
-		if d.failure == nil {
-			continue
-		}
-		p.Linef("error: placement %s: %v", d.name(), d.failure)
-		var why *plan.Unplaceable
-		if errors.As(d.failure, &why) {
-			printShortfall(&p, why)
-		}
-	}
-	if p.String() == "" {
-		return nil
-	}
-	_, _ = io.WriteString(w, p.String())
-	return term.ErrReported
 }

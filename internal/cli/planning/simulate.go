@@ -8,29 +8,29 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rankwright/rankwright/internal/cli/term"
-	"github.com/rankwright/rankwright/pkg/engine"
-	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
 )
 
-const simulateLong = `Build a cluster that does not exist, plan placements on it one after the other until one does not fit, and print what each
-takes, how long it took to plan, and what is left. Nothing is read from a cluster.
+const simulateLong = `Build a cluster that does not exist, plan placements on it one after the other until one does not fit, and print what
+each takes, how long it took to plan, and what is left. Nothing is read from a cluster.
 
-A shape is a kind of node, given with a share of --nodes (h100x8=60%%), a number of nodes (h100x8=12), or alone for what the
-others leave. Shapes: %SHAPES%.
+A shape is a kind of node, given with a share of --nodes (h100x8=60%%), a number of nodes (h100x8=12), or alone for what
+the others leave. Shapes:
+%SHAPES%
 
-Some devices can be held by pods already: --occupied of each shape's, in a pattern: islands (whole link domains or hosts),
-scattered (single devices anywhere), fragments (runs of 1, 2 and 4 on a node). The same flags give the same cluster.
+Some devices can be held by pods already: --occupied of each shape's, in a pattern: islands (whole link domains or
+hosts), scattered (single devices anywhere), fragments (runs of 1, 2 and 4 on a node). The same flags give the same
+cluster.
 
 Placements come from files, or from --model and the flags beside it. FREE is what they found, LEFT what they left. Where
-tensor groups were planned, the last two columns are the shares of those that lie on islands with too few of them for the
-widest group: free, but of no use to it.`
+tensor groups were planned, the last two columns are the shares of those that lie on islands with too few of them for
+the widest group: free, but of no use to it.`
 
 // simulateFlags are the flags of simulate as they were given.
 type simulateFlags struct {
 	cluster    clusterFlags
 	placements []string
-	model      modelFlags
+	model      askFlags
 	untilFull  bool
 	folder     string
 	output     term.Format
@@ -46,22 +46,13 @@ type clusterFlags struct {
 	added, removed    []string
 }
 
-// modelFlags are a placement in flags.
-type modelFlags struct {
-	name                 string
-	replicas             int32
-	length               int32
-	sequences, total     int32
-	quantization, engine string
-}
-
 // NewSimulate returns the command `kubectl rankwright simulate`, which reads the time from now.
 func NewSimulate(streams term.Streams, now func() time.Time) *cobra.Command {
 	var flags simulateFlags
 	command := &cobra.Command{
 		Use:   "simulate --shape SHAPE[=SHARE]...",
 		Short: "Plan placements on a cluster that does not exist",
-		Long:  strings.NewReplacer("%SHAPES%", strings.Join(synthetic.Names(), ", "), "%%", "%").Replace(simulateLong),
+		Long:  strings.NewReplacer("%SHAPES%", strings.Join(term.Fold(strings.Join(synthetic.Names(), ", ")+".", term.LineWidth, ""), "\n"), "%%", "%").Replace(simulateLong),
 		Example: `  # How long do plans take at ten thousand nodes, half of whose devices are in use?
   kubectl rankwright simulate --nodes 10000 --shape h100x8=60% --shape mi300x8=20% --shape l40sx4 \
     --occupied 50% --pattern fragments --model Llama-3.1-70B --replicas 8
@@ -79,7 +70,7 @@ func NewSimulate(streams term.Streams, now func() time.Time) *cobra.Command {
 		},
 	}
 	flags.cluster.add(command)
-	flags.model.add(command)
+	flags.model.add(command, ", instead of --placement")
 	f := command.Flags()
 	f.StringArrayVar(&flags.placements, "placement", nil, "file or folder with ModelPlacements, - for standard input; may be repeated")
 	_ = command.MarkFlagFilename("placement", manifestEndings...)
@@ -104,18 +95,6 @@ func (c *clusterFlags) add(command *cobra.Command) {
 	for _, flag := range []string{"shape", "add", "remove"} {
 		term.Complete(command, flag, synthetic.Names())
 	}
-}
-
-func (m *modelFlags) add(command *cobra.Command) {
-	f := command.Flags()
-	f.StringVar(&m.name, "model", "", "model of the catalogue to place, instead of --placement")
-	f.Int32Var(&m.replicas, "replicas", 1, "copies of --model in one placement; with --total-sequences the planner chooses how many where it is left out")
-	f.Int32Var(&m.length, "max-model-len", 8192, "longest sequence of --model in tokens")
-	f.Int32Var(&m.sequences, "max-sequences", 16, "sequences of --model at a time in each copy")
-	f.Int32Var(&m.total, "total-sequences", 0, "sequences of --model at a time in all copies together, instead of --max-sequences")
-	f.StringVar(&m.quantization, "quantization", "Auto", "number format of the weights of --model")
-	f.StringVar(&m.engine, "engine", string(engine.Default), "engine of --model")
-	term.Complete(command, "model", model.Names())
 }
 
 func runSimulate(ctx context.Context, streams term.Streams, now func() time.Time, flags *simulateFlags, changed func(string) bool) error {
@@ -146,5 +125,5 @@ func runSimulate(ctx context.Context, streams term.Streams, now func() time.Time
 	if err != nil || failed == nil {
 		return err
 	}
-	return reportFailures(streams.Err, []decision{*failed})
+	return reportFailures(streams.Err, []decision{*failed}, flags.output.Wide())
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
@@ -82,11 +81,9 @@ func (f *simulateFlags) asked(streams term.Streams, changed func(string) bool) (
 }
 
 func (f *simulateFlags) read(streams term.Streams, changed func(string) bool) (*Manifests, error) {
-	if f.model.name == "" {
-		for _, flag := range []string{"replicas", "max-model-len", "max-sequences", "total-sequences", "quantization", "engine"} {
-			if changed(flag) {
-				return nil, term.Usagef("--%s is of --model: give the model, or write it into the placement's file", flag)
-			}
+	if f.model.model == "" {
+		if err := f.model.alone(changed); err != nil {
+			return nil, err
 		}
 		read, err := ReadManifests(f.placements, streams)
 		switch {
@@ -100,59 +97,9 @@ func (f *simulateFlags) read(streams term.Streams, changed func(string) bool) (*
 		return read, nil
 	}
 	if len(f.placements) > 0 {
-		return nil, term.Usagef("--model %s and --placement: give one of them", f.model.name)
+		return nil, term.Usagef("--model %s and --placement: give one of them", f.model.model)
 	}
-	placement, err := f.model.placement(changed)
-	if err != nil {
-		return nil, err
-	}
-	return &Manifests{Placements: []v1alpha1.ModelPlacement{*placement}}, nil
-}
-
-func (m *modelFlags) placement(changed func(string) bool) (*v1alpha1.ModelPlacement, error) {
-	for _, number := range []struct {
-		flag  string
-		value int32
-	}{{"replicas", m.replicas}, {"max-model-len", m.length}, {"max-sequences", m.sequences}} {
-		if number.value < 1 {
-			return nil, term.Usagef("--%s %d: give at least 1", number.flag, number.value)
-		}
-	}
-	p := &v1alpha1.ModelPlacement{}
-	p.Name = objectName(m.name)
-	load := &v1alpha1.InferenceWorkload{MaxModelLen: m.length, MaxSequences: m.sequences}
-	replicas := &m.replicas
-	if changed("total-sequences") {
-		if m.total < 1 || changed("max-sequences") {
-			return nil, term.Usagef("--total-sequences %d: give at least 1, and no --max-sequences", m.total)
-		}
-		load.MaxSequences, load.TotalSequences = 0, m.total
-		if !changed("replicas") {
-			replicas = nil
-		}
-	}
-	p.Spec = v1alpha1.ModelPlacementSpec{
-		Model: v1alpha1.ModelSource{Name: &m.name}, Replicas: replicas,
-		Quantization: v1alpha1.Quantization(m.quantization), Engine: v1alpha1.Engine(m.engine),
-		Workload: v1alpha1.Workload{Inference: load},
-	}
-	return p, nil
-}
-
-// objectName makes the name of an object out of the name of a model: `Llama-3.1-8B` becomes llama-3.1-8b.
-func objectName(name string) string {
-	name = strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.':
-			return r
-		default:
-			return '-'
-		}
-	}, strings.ToLower(name[strings.LastIndex(name, "/")+1:]))
-	if name = strings.Trim(name, "-."); name == "" {
-		return "model"
-	}
-	return name
+	return f.model.manifests(streams, changed)
 }
 
 // describe says what was built, in the words of the flags.

@@ -10,7 +10,6 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/mesh"
-	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
@@ -221,18 +220,4 @@ func printRejected(p *term.Page, rejected []v1alpha1.RejectedPlan) {
 	p.Table([]string{"REJECTED", "REASON", "MESSAGE"}, term.Rows(rejected, func(r *v1alpha1.RejectedPlan) []any {
 		return []any{r.Strategy, r.Reason, r.Message}
 	}))
-}
-
-// printShortfall writes the numbers of a model that does not fit, the changes each of which alone would make it fit, from the
-// one that costs least, and what was tried.
-func printShortfall(p *term.Page, why *plan.Unplaceable) {
-	s := &why.Shortfall
-	p.Sheet([][2]string{
-		{"Reason", why.Reason},
-		term.RowIf(s.NeededMiB > 0, "Needed", words.HumanMiB(s.NeededMiB)+" for one copy"),
-		{"Free", fmt.Sprintf("%s on %s", words.HumanMiB(s.FreeMiB), words.Counted(int(s.FreeDevices), "device"))},
-		{"Largest", words.HumanMiB(s.LargestDeviceMiB) + " on one device"},
-	})
-	p.Table([]string{"WOULD FIT BY", "CHANGE"}, term.Rows(s.Suggestions, func(s *v1alpha1.Suggestion) []any { return []any{s.Kind, s.Change} }))
-	printRejected(p, why.Rejected)
 }

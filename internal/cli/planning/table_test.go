@@ -34,7 +34,7 @@ func TestPlanTables(t *testing.T) {
 	} {
 		d := decisionOf(t, test.plan)
 		d.hosts = hosts
-		var out term.Page
+		out := term.Page{Wide: test.output.Wide()}
 		d.show(&out, test.output)
 		clitest.Golden(t, test.golden, out.String())
 	}

@@ -44,24 +44,27 @@ func NewExport(streams term.Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "export mesh/NAME -f FILE... [--for LAUNCHER] [-o files|env|json]",
 		Short: "Write what a launcher needs to start a placement: files, variables, arguments",
-		Long: `Write what a launcher needs to start the pods of a placement on the devices of its plan: host files, rank tables, and the
-variables and arguments of each pod and each rank. The DeviceMesh and its ShardingPlan are read from the files; no cluster is
-asked. Without --for it is what the operator writes into the ConfigMaps of the mesh: the files of the placement's engine.
+		Long: `Write what a launcher needs to start the pods of a placement on the devices of its plan: host files, rank tables, and
+the variables and arguments of each pod and each rank. The DeviceMesh and its ShardingPlan are read from the files; no
+cluster is asked. Without --for it is what the operator writes into the ConfigMaps of the mesh: the files of the
+placement's engine.
 
-Pods are numbered from 0 through all copies. How they are reached and how many devices each has is told by spec.launch of the
-ModelPlacement, where it is in the files, else by --hosts and --devices-per-pod.
+Pods are numbered from 0 through all copies. How they are reached and how many devices each has is told by spec.launch
+of the ModelPlacement, where it is in the files, else by --hosts and --devices-per-pod.
 
   files   every file, one after the other; with --folder they are written there
   env     the variables of --pod, or of the process of --rank, as lines for a shell
   json    everything`,
 		Example: `  # What vLLM needs on two nodes
-  kubectl get dmesh,splan llm llm-1 -o yaml | kubectl rankwright export mesh/llm -f - --for vllm --hosts 'llm-{copy}{-worker}.llm'
+  kubectl get dmesh,splan llm llm-1 -o yaml |
+    kubectl rankwright export mesh/llm -f - --for vllm --hosts 'llm-{copy}{-worker}.llm'
 
   # The variables of rank 5, for torch.distributed
   kubectl rankwright export mesh/llm -f plan.yaml --for env -o env --rank 5
 
   # A plan that was made without a cluster
-  kubectl rankwright plan -f inventories.yaml -f placement.yaml -o yaml | kubectl rankwright export mesh/llm -f - --folder ./llm`,
+  kubectl rankwright plan -f inventories.yaml -f placement.yaml -o yaml |
+    kubectl rankwright export mesh/llm -f - --folder ./llm`,
 		Args: term.Arguments(1, "give one mesh, as mesh/NAME"),
 		RunE: func(c *cobra.Command, args []string) error {
 			options.given = c.Flags().Changed

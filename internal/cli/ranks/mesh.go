@@ -44,14 +44,15 @@ func NewMesh(streams term.Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "mesh [--order ORDER | --engine ENGINE] [--tp N] [--pp N] [--dp N] [--cp N] [--ep N]",
 		Short: "Show which ranks form which process groups",
-		Long: `Show which ranks form which process groups. The rank is the sum of coordinate times stride, and the stride grows from the
-first dimension of the order to the last: with --order tp-pp-dp, tensor-parallel ranks are neighbours.
+		Long: `Show which ranks form which process groups. The rank is the sum of coordinate times stride, and the stride grows from
+the first dimension of the order to the last: with --order tp-pp-dp, tensor-parallel ranks are neighbours.
 
 Groups are listed for each dimension that is larger than 1 or whose flag is given, for each product asked for by --group
 (tp-pp: the ranks that differ in tp and pp alone), and for the world.
 
-With -f the devices of AcceleratorInventories get the ranks, as many as there are: consecutive ranks share the fastest links,
-and the slowest link and the communication library of each kind of group are shown. Nodes in the files say which zone they are in.`,
+With -f the devices of AcceleratorInventories get the ranks, as many as there are: consecutive ranks share the fastest
+links, and the slowest link and the communication library of each kind of group are shown. Nodes in the files say which
+zone they are in.`,
 		Example: `  kubectl rankwright mesh --order tp-cp-ep-dp-pp --tp 2 --pp 2 --dp 2
   kubectl rankwright mesh --engine vLLM --tp 4 --pp 2 --group tp-pp -o json
   kubectl rankwright mesh --engine Megatron --tp 2 --dp 8 --ep 4

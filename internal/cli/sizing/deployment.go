@@ -3,12 +3,12 @@ package sizing
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
-	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/estimate"
 	"github.com/rankwright/rankwright/pkg/model"
@@ -16,15 +16,16 @@ import (
 
 // deploymentFlags say which model runs on what, as words.
 type deploymentFlags struct {
-	model, device, engine, weights, kv string
-	degrees                            estimate.Degrees
-	perNode                            int
-	network                            float64
+	model, engine, weights, kv string
+	device                     DeviceFlags
+	degrees                    estimate.Degrees
+	perNode                    int
+	network                    float64
 }
 
 func (f *deploymentFlags) addModel(command *cobra.Command, usual v1alpha1.Engine) {
 	flags := command.Flags()
-	flags.StringVar(&f.model, "model", "", "model by catalogue name, hub id, or path of its config.json")
+	flags.StringVar(&f.model, "model", "", "model by catalogue name, hub id, number of parameters (70B), or path of its config.json")
 	flags.StringVar(&f.engine, "engine", string(usual), "engine that runs the model")
 	flags.StringVar(&f.weights, "weights", "", "precision that the weights are stored in (default: the checkpoint's)")
 	term.Complete(command, "engine", engine.Names())
@@ -32,14 +33,9 @@ func (f *deploymentFlags) addModel(command *cobra.Command, usual v1alpha1.Engine
 	_ = command.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(model.Names(), cobra.ShellCompDirectiveDefault))
 }
 
-func (f *deploymentFlags) addDevice(command *cobra.Command, about string) {
-	command.Flags().StringVar(&f.device, "device", "", about)
-	term.Complete(command, "device", accelerator.Names())
-}
-
 // addDegrees adds the flags of a deployment on one kind of device.
 func (f *deploymentFlags) addDegrees(command *cobra.Command) {
-	f.addDevice(command, "device as its driver reports it (`PRODUCT`), or in short: H100, MI300X")
+	f.device.Add(command, "device as its driver reports it (`PRODUCT`), or in short: H100, MI300X")
 	flags := command.Flags()
 	flags.IntVar(&f.degrees.Tensor, "tp", 1, "tensor-parallel degree: devices that share each layer")
 	flags.IntVar(&f.degrees.Pipeline, "pp", 1, "pipeline-parallel degree: stages of layers")
@@ -60,8 +56,8 @@ func (f *deploymentFlags) find(streams term.Streams, needsDevice bool) (estimate
 	if f.model == "" {
 		return d, term.Usagef("no model: name one with --model")
 	}
-	if f.device == "" && needsDevice {
-		return d, term.Usagef("no device: name one with --device")
+	if !f.device.Given() && needsDevice {
+		return d, term.Usagef("no device: name one with --device, or describe one with --memory, --bandwidth and --tflops")
 	}
 	var err error
 	if d.Engine, err = estimate.FindEngine(f.engine); err != nil {
@@ -84,8 +80,8 @@ func (f *deploymentFlags) find(streams term.Streams, needsDevice bool) (estimate
 			return d, term.Usagef("%w", err)
 		}
 	}
-	if f.device != "" {
-		d.Product, err = accelerator.Find(f.device)
+	if f.device.Given() {
+		d.Product, err = f.device.Find()
 	}
 	return d, err
 }
@@ -105,16 +101,38 @@ func parseConcurrency(text string) (int64, error) {
 	return n, nil
 }
 
-// degreesText is degrees as people write them: tp 4, pp 2.
-func degreesText(d estimate.Degrees) string {
-	text := fmt.Sprintf("tp %d", d.Tensor)
+// furtherDegrees are the degrees beside the tensor-parallel one that are more than 1, with their short names.
+func furtherDegrees(d estimate.Degrees) (names []string, degrees []int) {
 	for _, more := range []struct {
 		name   string
 		degree int
 	}{{"pp", d.Pipeline}, {"dp", d.AttentionData}, {"ep", d.Expert}} {
 		if more.degree > 1 {
-			text += fmt.Sprintf(", %s %d", more.name, more.degree)
+			names, degrees = append(names, more.name), append(degrees, more.degree)
 		}
+	}
+	return names, degrees
+}
+
+// degreesText is degrees as the flags have them: tp 4, pp 2.
+func degreesText(d estimate.Degrees) string {
+	text := fmt.Sprintf("tp %d", d.Tensor)
+	names, degrees := furtherDegrees(d)
+	for i := range names {
+		text += fmt.Sprintf(", %s %d", names[i], degrees[i])
+	}
+	return text
+}
+
+// spreadText is degrees and copies as plans have them: TP4 PP2 x2.
+func spreadText(d estimate.Degrees, copies int) string {
+	text := fmt.Sprintf("TP%d", d.Tensor)
+	names, degrees := furtherDegrees(d)
+	for i := range names {
+		text += fmt.Sprintf(" %s%d", strings.ToUpper(names[i]), degrees[i])
+	}
+	if copies > 1 {
+		text += fmt.Sprintf(" x%d", copies)
 	}
 	return text
 }

@@ -29,16 +29,19 @@ func NewEstimate(streams term.Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "estimate --model MODEL --device PRODUCT [flags]",
 		Short: "Estimate whether a model fits devices, and how fast it serves",
-		Long: `Estimate what a model needs and delivers in given degrees on devices of one kind: whether it fits by the engine's own rule,
-bytes for each device by component, how many requests run at a time, time to the first token (TTFT), time per output token
-(TPOT) and output tokens per second, with the range that a measurement is expected in and what the range rests on.
+		Long: `Estimate what a model needs and delivers in given degrees on devices of one kind: whether it fits by the engine's own
+rule, bytes for each device by component, how many requests run at a time, time to the first token (TTFT), time per
+output token (TPOT) and output tokens per second, with the range that a measurement is expected in and what the range
+rests on.
 
---dp is attention data parallelism inside one instance of a mixture of experts; --replicas are copies of the whole instance.
-Concurrency, requests and tokens per second are of all replicas together. --concurrency max is the least of what the KV cache
-holds, the engine's limit of sequences and the requests that are offered. Where --max-model-len leaves room for longer requests
-than the mean, the cache holds them as they run (--capacity Typical), and those that find no room are computed again.`,
+--dp is attention data parallelism inside one instance of a mixture of experts; --replicas are copies of the whole
+instance. Concurrency, requests and tokens per second are of all replicas together. --concurrency max is the least of
+what the KV cache holds, the engine's limit of sequences and the requests that are offered. Where --max-model-len leaves
+room for longer requests than the mean, the cache holds them as they run (--capacity Typical), and those that find no
+room are computed again.`,
 		Example: `  kubectl rankwright estimate --model Llama-3.3-70B-FP8 --device H100 --tp 2 --isl 1000 --osl 1000
-  kubectl rankwright estimate --model deepseek-ai/DeepSeek-R1 --device "NVIDIA H200" --engine SGLang --tp 8 --concurrency 64 -o json
+  kubectl rankwright estimate --model deepseek-ai/DeepSeek-R1 --device "NVIDIA H200" --engine SGLang --tp 8 \
+    --concurrency 64 -o json
   kubectl rankwright estimate --model ./config.json --device MI300X --weights FP8 -o explain`,
 		Args: term.Arguments(0, "estimate takes flags only"),
 		RunE: func(*cobra.Command, []string) error {

@@ -3,11 +3,14 @@ package sizing
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/estimate"
 	"github.com/rankwright/rankwright/pkg/memory"
+	"github.com/rankwright/rankwright/pkg/plan/explain"
 )
 
 // printServed writes what a deployment needs and delivers.
@@ -16,8 +19,8 @@ func printServed(p *term.Page, a *estimate.Answer, output term.Format) {
 		{"Model", fmt.Sprintf("%s, weights %s, KV cache %s", a.Model, a.Weights, a.KV)},
 		{"Devices", fmt.Sprintf("%d × %s, %s%s, %s", a.Devices, a.Device, degreesText(a.Degrees), copies(a.Replicas), a.Engine)},
 		{"Link", linkText(a.Link)},
-		{"Fits", fitsText(a.Fits, a.Reason)},
 	}
+	rows = append(rows, fitsRows(a.Fits, a.Reason)...)
 	if a.Fits {
 		rows = append(rows, [][2]string{
 			{"Concurrency", concurrencyText(&a.Concurrency)},
@@ -32,7 +35,7 @@ func printServed(p *term.Page, a *estimate.Answer, output term.Format) {
 	if output == term.FormatExplain {
 		e := a.Explain()
 		explainMemory(p, a.Stages, e.Stages)
-		explainTimes(p, e.Terms)
+		explainTimes(p, a, &e)
 	}
 }
 
@@ -43,11 +46,16 @@ func copies(n int) string {
 	return " × " + words.Counted(n, "copy")
 }
 
-func fitsText(fits bool, reason string) string {
+// fitsRows say whether a model fits, and where it does not why, and in a row of its own what would help, which ends the reason.
+func fitsRows(fits bool, reason string) [][2]string {
 	if fits {
-		return "yes"
+		return [][2]string{{"Fits", "yes"}}
 	}
-	return "no: " + reason
+	colon := strings.LastIndex(reason, ": ")
+	if colon < 0 {
+		return [][2]string{{"Fits", "no: " + reason}}
+	}
+	return [][2]string{{"Fits", "no: " + reason[:colon]}, {"Remedy", reason[colon+2:]}}
 }
 
 func linkText(l estimate.Link) string {
@@ -125,14 +133,17 @@ func explainMemory(p *term.Page, stages []estimate.Stage, lines [][]memory.Line)
 	}
 }
 
-// explainTimes writes what parts of the work add to the times.
-func explainTimes(p *term.Page, terms []estimate.Term) {
-	if len(terms) == 0 {
+// explainTimes writes the arithmetic of the times, and what parts of the work add to them.
+func explainTimes(p *term.Page, a *estimate.Answer, e *estimate.Explanation) {
+	if e.Query == nil {
 		return
 	}
 	p.Paragraph()
+	served := cost.Break(e.Query, e.Constants)
+	ServingTimes(p, &explain.Times{Basis: a.Basis, Product: a.Device, Constants: *e.Constants, Query: e.Query, Serving: &served, Estimate: e.Served}, a.Replicas)
+	p.Paragraph()
 	p.Line("What each part adds to the times, in ms; parts overlap, so they do not add up:")
-	p.Table([]string{"PART", "TPOT", "TTFT", "WHAT IT IS"}, term.Rows(terms, func(t *estimate.Term) []any {
+	p.Table([]string{"PART", "TPOT", "TTFT", "WHAT IT IS"}, term.Rows(e.Terms, func(t *estimate.Term) []any {
 		return []any{t.Name, term.Three(t.TPOTMillis), term.Three(t.TTFTMillis), t.What}
 	}))
 }

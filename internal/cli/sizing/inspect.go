@@ -19,12 +19,12 @@ func newInspect(streams term.Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "inspect PATH",
 		Short: "Show what the files of a model say: format, parameters, bytes by type and layer",
-		Long: `Show what the files of a model say, read from their headers: safetensors with its index, GGUF, ONNX, PyTorch archives, and
-the config.json beside them. PATH is a file or a folder; files are known by their content. No weight is loaded and nothing is
-unpickled.
+		Long: `Show what the files of a model say, read from their headers: safetensors with its index, GGUF, ONNX, PyTorch archives,
+and the config.json beside them. PATH is a file or a folder; files are known by their content. No weight is loaded and
+nothing is unpickled.
 
-The model that plan makes of it is shown below: its architecture, the format of its weights as the headers have it, and what
-was assumed. With -o wide every layer has a row of its own.`,
+The model that plan makes of it is shown below: its architecture, the format of its weights as the headers have it, and
+what was assumed. With -o wide every layer has a row of its own.`,
 		Example: `  kubectl rankwright model inspect ./Llama-3.1-8B
   kubectl rankwright model inspect llama-3.1-8b-Q4_K_M.gguf -o json
   kubectl rankwright plan -f inventories.yaml -f placement.yaml --model-file ./Llama-3.1-8B`,

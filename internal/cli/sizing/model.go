@@ -25,15 +25,17 @@ const maxConfig = 1 << 20
 func NewModel(streams term.Streams) *cobra.Command {
 	var output term.Format
 	command := &cobra.Command{
-		Use:   "model [NAME | config.json]",
+		Use:   "model [NAME | NUMBER | config.json]",
 		Short: "Show what a model is: parameters, layers, bytes, KV cache",
-		Long: `Show what a model is, counted tensor by tensor from its architecture: a model of the catalogue by its name or hub id, or
-one from the config.json beside its weights ('-' reads it from standard input). Without an argument, list the catalogue.
+		Long: `Show what a model is, counted tensor by tensor from its architecture: a model of the catalogue by its name or hub id,
+one in usual proportions by its number of parameters (70B), or one from the config.json beside its weights ('-' reads it
+from standard input). Without an argument, list the catalogue.
 
-weightBytes is the whole model in 16 bits, kvBytesPerToken the cache of one token in 16 bits with every attention layer at
-full length.`,
+weightBytes is the whole model in 16 bits, kvBytesPerToken the cache of one token in 16 bits with every attention layer
+at full length.`,
 		Example: `  kubectl rankwright model Llama-3.1-70B
   kubectl rankwright model deepseek-ai/DeepSeek-V3 -o json
+  kubectl rankwright model 70B
   kubectl rankwright model ./config.json -o wide`,
 		Args: term.Arguments(1, "give one name or one config.json, or nothing for the list"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -46,10 +48,7 @@ full length.`,
 			if len(args) == 0 {
 				return listModels(streams.Out, output)
 			}
-			m, _, err := findModel(args[0], streams, func(name string) (*model.Model, v1alpha1.Precision, error) {
-				m, err := model.Lookup(name)
-				return m, "", err
-			})
+			m, err := FindModel(args[0], streams)
 			if err != nil {
 				return err
 			}
@@ -62,12 +61,12 @@ full length.`,
 	return command
 }
 
-// findModel reads a config.json where the argument is a file or ends as one, and elsewhere finds its name. It also returns the
-// precision of the weights.
+// findModel reads a config.json where the argument is a file or ends as one, makes a model of a number of parameters (70B), and
+// elsewhere finds its name. It also returns the precision of the weights.
 func findModel(argument string, streams term.Streams, find func(string) (*model.Model, v1alpha1.Precision, error)) (*model.Model, v1alpha1.Precision, error) {
 	if argument != term.StdinName && filepath.Ext(argument) != ".json" {
 		if info, err := os.Stat(argument); err != nil || info.IsDir() {
-			return find(argument)
+			return namedModel(argument, find)
 		}
 	}
 	config, err := term.ReadInput(argument, streams, maxConfig)
@@ -77,6 +76,29 @@ func findModel(argument string, streams term.Streams, find func(string) (*model.
 	m, err := model.FromConfig(nameOfConfig(argument), config)
 	if err != nil {
 		return nil, "", err
+	}
+	return m, m.Native, nil
+}
+
+// FindModel returns the model that people name: a config.json, a number of parameters, or a name of the catalogue. A name that says a
+// format (-FP8) must be the catalogue's own, since a placement says the format apart.
+func FindModel(argument string, streams term.Streams) (*model.Model, error) {
+	m, _, err := findModel(argument, streams, func(name string) (*model.Model, v1alpha1.Precision, error) {
+		m, err := model.Lookup(name)
+		return m, "", err
+	})
+	return m, err
+}
+
+// namedModel is the model of a number of parameters or of a name.
+func namedModel(name string, find func(string) (*model.Model, v1alpha1.Precision, error)) (*model.Model, v1alpha1.Precision, error) {
+	n, ok := model.ParseParameters(name)
+	if !ok {
+		return find(name)
+	}
+	m, err := model.FromParameters(n)
+	if err != nil {
+		return nil, "", fmt.Errorf("model %s: %w", name, err)
 	}
 	return m, m.Native, nil
 }

@@ -19,12 +19,13 @@ func NewTrain(streams term.Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "train --model MODEL --device PRODUCT [flags]",
 		Short: "Estimate whether a training job fits devices, and how fast it is",
-		Long: `Estimate what training a model needs and delivers in given degrees on devices of one kind: whether it fits, bytes for each
-device by component, the time of an optimizer step, tokens per second, and the operations that a device does per second, with
-the range that a measurement is expected in.
+		Long: `Estimate what training a model needs and delivers in given degrees on devices of one kind: whether it fits, bytes for
+each device by component, the time of an optimizer step, tokens per second, and the operations that a device does per
+second, with the range that a measurement is expected in.
 
 TFLOPS count operations that are computed again for checkpointed activations; those of the model do not.`,
-		Example: `  kubectl rankwright train --model Llama-3.1-8B --device H100 --data 8 --sharding FSDP --sequence 8192 --global-batch 64 --checkpointing
+		Example: `  kubectl rankwright train --model Llama-3.1-8B --device H100 --data 8 --sharding FSDP --sequence 8192 \
+    --global-batch 64 --checkpointing
   kubectl rankwright train --model Llama-3.1-70B --device H200 --tp 8 --data 2 --method LoRA --global-batch 32 -o json`,
 		Args: term.Arguments(0, "train takes flags only"),
 		RunE: func(*cobra.Command, []string) error {
@@ -113,8 +114,8 @@ func printTrained(p *term.Page, a *estimate.Trained, output term.Format) {
 		{"Job", fmt.Sprintf("%s with %s, %d × %d tokens a step, micro-batch %d%s", job.Method, job.Optimizer, job.GlobalBatch, job.SequenceLength, job.MicroBatch, jobText(job))},
 		{"Devices", fmt.Sprintf("%d × %s, %s, %s, sharding %s, %s", a.Devices, a.Device, trainingDegrees(a), words.Counted(a.Data, "data rank"), job.Sharding, a.Engine)},
 		{"Link", linkText(a.Link)},
-		{"Fits", fitsText(a.Fits, a.Reason)},
 	}
+	rows = append(rows, fitsRows(a.Fits, a.Reason)...)
 	if a.Fits {
 		rows = append(rows, [][2]string{
 			{"Step", expected(*a.StepSeconds, a.Ranges.StepSeconds, "s")},

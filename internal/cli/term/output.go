@@ -44,6 +44,13 @@ func AddOutput[F ~string](command *cobra.Command, f *F, formats ...F) {
 	Complete(command, "output", formats)
 }
 
+// Choose adds a flag that takes one of some words, of which the first is meant unless said otherwise.
+func Choose[T ~string](command *cobra.Command, flag string, value *T, about string, words ...T) {
+	*value = words[0]
+	command.Flags().Var(choice[T]{value, words}, flag, about)
+	Complete(command, flag, words)
+}
+
 // choice is the value of a flag that takes one of some words.
 type choice[T ~string] struct {
 	value *T
@@ -103,7 +110,7 @@ func Write(w io.Writer, f Format, object any, show func(*Page)) error {
 		}
 		out.Write(text)
 	default:
-		var page Page
+		page := Page{Wide: f.Wide()}
 		show(&page)
 		out.WriteString(page.String())
 	}

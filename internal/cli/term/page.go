@@ -8,8 +8,12 @@ import (
 	"unicode"
 )
 
-// Page is what is shown to people, put together before it is printed: writing on it cannot fail. The zero value is empty.
+// Page is what is shown to people, put together before it is printed: writing on it cannot fail. The zero value is empty. What
+// would be wider than LineWidth is folded.
 type Page struct {
+	// Wide says that lines are never folded.
+	Wide bool
+
 	text   strings.Builder
 	parted bool // an empty line comes before what is written next
 }
@@ -21,10 +25,28 @@ func (p *Page) String() string { return p.text.String() }
 func (p *Page) Paragraph() { p.parted = p.text.Len() > 0 }
 
 // Line writes values with blanks between them.
-func (p *Page) Line(values ...any) { p.write(fmt.Sprintln(values...)) }
+func (p *Page) Line(values ...any) { p.write(p.folded(fmt.Sprintln(values...))) }
 
 // Linef writes a line.
 func (p *Page) Linef(format string, args ...any) { p.Line(fmt.Sprintf(format, args...)) }
+
+// Raw writes a line that a program may read: it is never folded.
+func (p *Page) Raw(line string) { p.write(line + "\n") }
+
+// folded breaks the lines of a text that are too long.
+func (p *Page) folded(text string) string {
+	if p.Wide || len(text) <= LineWidth {
+		return text
+	}
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSuffix(line, "\n"); columns(line) > LineWidth {
+			line = strings.Join(Fold(line, LineWidth, leading(line)+"  "), "\n")
+		}
+		out.WriteString(line + "\n")
+	}
+	return out.String()
+}
 
 func (p *Page) write(text string) {
 	if p.parted {
@@ -38,7 +60,7 @@ func (p *Page) write(text string) {
 const TableGap = 3
 
 // Table writes rows under a header as kubectl does: columns three blanks apart, nothing at the end of a line. Without a
-// header it writes the rows alone, and without rows nothing.
+// header it writes the rows alone, and without rows nothing. The longest cells of a table that is too wide have several lines.
 func (p *Page) Table(header []string, rows [][]string) {
 	if len(rows) > 0 {
 		p.Grid(header, rows, TableGap)
@@ -48,23 +70,35 @@ func (p *Page) Table(header []string, rows [][]string) {
 // Grid writes a header and rows, with columns that are gap blanks apart.
 func (p *Page) Grid(header []string, rows [][]string, gap int) {
 	var out strings.Builder
-	columns := tabwriter.NewWriter(&out, 0, 8, gap, ' ', 0)
+	table := tabwriter.NewWriter(&out, 0, 8, gap, ' ', 0)
 	if len(header) > 0 {
 		rows = slices.Concat([][]string{header}, rows)
 	}
+	rows = printable(rows)
+	if !p.Wide {
+		rows = foldRows(rows, LineWidth, gap)
+	}
 	for _, row := range rows {
-		cells := slices.Clone(row)
-		for i, cell := range cells {
-			if cells[i] = Printable(cell); cell == "" {
-				cells[i] = "-"
+		_, _ = fmt.Fprintln(table, strings.Join(row, "\t"))
+	}
+	_ = table.Flush() // it goes to memory
+	for line := range strings.Lines(out.String()) {
+		p.Raw(strings.TrimRight(line, " \n"))
+	}
+}
+
+// printable is rows as they are printed: a dash stands for an empty cell.
+func printable(rows [][]string) [][]string {
+	made := make([][]string, len(rows))
+	for i, row := range rows {
+		made[i] = slices.Clone(row)
+		for j, cell := range row {
+			if made[i][j] = Printable(cell); cell == "" {
+				made[i][j] = "-"
 			}
 		}
-		_, _ = fmt.Fprintln(columns, strings.Join(cells, "\t"))
 	}
-	_ = columns.Flush() // it goes to memory
-	for line := range strings.Lines(out.String()) {
-		p.Line(strings.TrimRight(line, " \n"))
-	}
+	return made
 }
 
 // Rows makes a row of each entry of a list.
@@ -99,7 +133,11 @@ func (p *Page) Sheet(rows [][2]string) {
 		if value == "" {
 			value = "-"
 		}
-		p.Linef("%-*s   %s", width, row[0]+":", value)
+		line := fmt.Sprintf("%-*s   %s", width, row[0]+":", value)
+		if !p.Wide && columns(line) > LineWidth {
+			line = line[:width+3] + strings.Join(Fold(value, LineWidth-width-3, ""), "\n"+strings.Repeat(" ", width+3))
+		}
+		p.Raw(line)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -53,13 +54,14 @@ func Arguments(most int, what string) cobra.PositionalArgs {
 	}
 }
 
-// Attach gives a root command its streams, the flag -v, and errors that count as mistakes in the command line. The streams
+// Attach gives a root command its streams, the flag -v, help that is as wide as a terminal, and errors that count as mistakes in the command line. The streams
 // that it returns are for the commands below root.
 func Attach(root *cobra.Command, streams Streams) Streams {
 	streams = addVerbosity(root, streams)
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages |", fmt.Sprintf("Flags.FlagUsagesWrapped %d |", LineWidth)))
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	return streams
 }

@@ -1,0 +1,106 @@
+package term
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// LineWidth is how many columns what people read has at most, unless it is asked for wide.
+const LineWidth = 120
+
+// unbroken is how long a cell of a table may be and never be broken: `31.9 GiB`, `PP4 x2 BF16`.
+const unbroken = 12
+
+// Fold breaks a text at blanks into lines of at most so many columns. Lines after the first begin with the hang. A word that is
+// longer than a line stays whole.
+func Fold(text string, width int, hang string) []string {
+	var lines []string
+	line, blank := leading(text), ""
+	for _, word := range strings.Fields(text) {
+		if strings.TrimSpace(line) != "" && columns(line)+columns(blank)+columns(word) > width {
+			lines = append(lines, line)
+			line, blank = hang, ""
+		}
+		line += blank + word
+		blank = " "
+	}
+	return append(lines, line)
+}
+
+// leading is the blanks with which a text begins.
+func leading(text string) string { return text[:len(text)-len(strings.TrimLeft(text, " "))] }
+
+func columns(text string) int { return utf8.RuneCountInString(text) }
+
+// foldRows breaks the longest cells of a table so that its rows have at most so many columns, where the words of its cells allow.
+// A row becomes as many rows as its highest cell has lines.
+func foldRows(rows [][]string, width, gap int) [][]string {
+	widths, least := measure(rows)
+	if !squeeze(widths, least, width, gap) {
+		return rows
+	}
+	var folded [][]string
+	for _, row := range rows {
+		folded = append(folded, foldRow(row, widths)...)
+	}
+	return folded
+}
+
+// measure returns the widths of the columns, and how narrow they may become.
+func measure(rows [][]string) (widths, least []int) {
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths, least = append(widths, 0), append(least, 0)
+			}
+			widths[i] = max(widths[i], columns(cell))
+			least[i] = max(least[i], min(columns(cell), unbroken))
+			for word := range strings.FieldsSeq(cell) {
+				least[i] = max(least[i], columns(word))
+			}
+		}
+	}
+	return widths, least
+}
+
+// squeeze takes from the widest columns what is too much, and says whether anything was.
+func squeeze(widths, least []int, width, gap int) bool {
+	excess := gap*(len(widths)-1) - width
+	for _, w := range widths {
+		excess += w
+	}
+	squeezed := false
+	for ; excess > 0; excess-- {
+		widest := -1
+		for i := range widths {
+			if widths[i] > least[i] && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return squeezed
+		}
+		widths[widest]--
+		squeezed = true
+	}
+	return squeezed
+}
+
+func foldRow(row []string, widths []int) [][]string {
+	cells, height := make([][]string, len(row)), 1
+	for i, cell := range row {
+		cells[i] = []string{cell}
+		if columns(cell) > widths[i] {
+			cells[i] = Fold(cell, widths[i], "")
+		}
+		height = max(height, len(cells[i]))
+	}
+	lines := slices.Collect(slices.Chunk(make([]string, height*len(row)), len(row)))
+	for i := range cells {
+		for j, line := range cells[i] {
+			lines[j][i] = line
+		}
+	}
+	return lines
+}

@@ -1,0 +1,76 @@
+package term
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestPagesAreFolded: lines, sheets and tables that are too wide have more lines, and none where the page is wide.
+func TestPagesAreFolded(t *testing.T) {
+	words := strings.TrimSpace(strings.Repeat("weights ", 30))
+	for name, write := range map[string]func(*Page){
+		"line":          func(p *Page) { p.Line(words) },
+		"indented line": func(p *Page) { p.Linef("above\n  %s", words) },
+		"sheet":         func(p *Page) { p.Sheet([][2]string{{"Name", "x"}, {"Assumed", words}}) },
+		"table":         func(p *Page) { p.Table([]string{"A", "B"}, [][]string{{"TP4 PP2 BF16", words}, {"x", "y"}}) },
+		"two columns":   func(p *Page) { p.Table(nil, [][]string{{words, words}}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var folded Page
+			wide := Page{Wide: true}
+			write(&folded)
+			write(&wide)
+			if got := widest(folded.String()); got > LineWidth {
+				t.Errorf("%d columns:\n%s", got, folded.String())
+			}
+			if got := widest(wide.String()); got <= LineWidth {
+				t.Errorf("the wide page was folded:\n%s", wide.String())
+			}
+			if a, b := len(strings.Fields(folded.String())), len(strings.Fields(wide.String())); a != b {
+				t.Errorf("%d words, want %d:\n%s", a, b, folded.String())
+			}
+		})
+	}
+}
+
+// TestShortCellsStayWhole: amounts with their units are not taken apart where a longer cell beside them can be.
+func TestShortCellsStayWhole(t *testing.T) {
+	var p Page
+	row := []string{strings.Repeat("reason ", 20)}
+	for i := range 6 {
+		row = append(row, fmt.Sprintf("%d1.9 GiB", i))
+	}
+	p.Table(nil, [][]string{row})
+	first, _, _ := strings.Cut(p.String(), "\n")
+	if !strings.HasSuffix(first, "51.9 GiB") || widest(p.String()) > LineWidth {
+		t.Errorf("got\n%s", p.String())
+	}
+}
+
+// TestFoldKeepsWords: folding changes blanks alone, and a line is too long only where a word is.
+func TestFoldKeepsWords(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOf(rapid.StringMatching(`[a-z×]{1,12}`)).Draw(t, "words")
+		width := rapid.IntRange(1, 40).Draw(t, "width")
+		lines := Fold(strings.Join(words, " "), width, "  ")
+		if got := strings.Fields(strings.Join(lines, " ")); strings.Join(got, " ") != strings.Join(words, " ") {
+			t.Fatalf("%q became %q", words, got)
+		}
+		for _, line := range lines {
+			if columns(line) > width && len(strings.Fields(line)) > 1 {
+				t.Fatalf("%q has more than %d columns", line, width)
+			}
+		}
+	})
+}
+
+func widest(text string) int {
+	most := 0
+	for line := range strings.Lines(text) {
+		most = max(most, columns(strings.TrimSuffix(line, "\n")))
+	}
+	return most
+}
