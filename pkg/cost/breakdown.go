@@ -53,7 +53,8 @@ type Step struct {
 	Seconds float64
 }
 
-// Breakdown is the arithmetic of Serve where requests never run out (Workload.Requests is 0). Times are in seconds.
+// Breakdown is the arithmetic of Serve where requests never run out (Workload.Requests is 0). Times are in seconds, and have the query's correction;
+// the parts have not.
 type Breakdown struct {
 	Times
 	// Decode is a step without prompts, Mixed a step that carries a chunk of them. MixedSteps of the Output tokens come
@@ -70,8 +71,6 @@ type Breakdown struct {
 	// Running is the mean number of requests that run at once, Pace the seconds between their tokens while others take
 	// their places. Output tokens per second are Running / Pace.
 	Running, Pace float64
-	// Correction is what the sums of the above are corrected by; Times are corrected, the parts are not.
-	Correction Correction
 }
 
 // Break evaluates a query as Serve does and keeps the parts. The query must have passed its Check.
@@ -80,7 +79,7 @@ func Break(q *Query, c *Constants) Breakdown {
 	w := q.Workload.bounded()
 	w.Requests = 0
 	raw := s.serve(w)
-	b := Breakdown{Times: q.Correction.of(raw), Output: w.Output, Start: c[FirstSeconds], Correction: q.Correction}
+	b := Breakdown{Times: q.Correction.of(raw), Output: w.Output, Start: c[FirstSeconds]}
 	b.Decode = s.explain(w.decoding(w.Concurrency))
 	if tokens := w.prompts(w.Concurrency - 1); tokens > 0 {
 		chunk := s.chunk(&w, tokens)
