@@ -197,6 +197,8 @@ func kimiDelta(f *fields, a *v1alpha1.Architecture) {
 		Kind: v1alpha1.KimiDelta, KeyHeads: heads, ValueHeads: heads, KeyHeadDim: width, ValueHeadDim: width,
 		ConvKernel: int32(bound64(linear, "short_conv_kernel_size", 4, 0, maxLayers)),
 	}
+	fullRank, _ := linear["use_full_rank_gate"].(bool)
+	a.Attention.OutputGate = fullRank && f.is("mla_use_output_gate")
 	full, _ := linear["full_attn_layers"].([]any)
 	setMixers(a, letters(numbers(a), a, choose(fullMixer, recurrentMixer, func(layer any) bool { return contains(full, layer.(int64)+1) })))
 }

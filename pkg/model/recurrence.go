@@ -84,11 +84,16 @@ func mamba2Tensors(list []tensor, a *v1alpha1.Architecture, r *v1alpha1.Recurren
 func kimiDeltaTensors(list []tensor, a *v1alpha1.Architecture, r *v1alpha1.Recurrent) []tensor {
 	hidden, heads, width := int64(a.HiddenSize), int64(r.ValueHeads), int64(r.ValueHeadDim)
 	keys, values := widths(r)
+	low := int64(2)
+	if a.Attention.OutputGate { // Kimi K3's gate is not projected up
+		low = 1
+		list = append(list, tensor{recurrentGates, 1, values, hidden, byOutput, width})
+	}
 	return append(list,
 		tensor{recurrentIn, 2, keys, hidden, byOutput, int64(r.KeyHeadDim)},
 		tensor{recurrentIn, 1, values, hidden, byOutput, width},
-		tensor{recurrentGates, 2, width, hidden, replicated, 1},
-		tensor{recurrentGates, 2, values, width, byOutput, width},
+		tensor{recurrentGates, low, width, hidden, replicated, 1},
+		tensor{recurrentGates, low, values, width, byOutput, width},
 		tensor{recurrentGates, 1, heads, hidden, byOutput, 1},
 		tensor{plain, int64(r.ConvKernel), add(mul(2, keys), values), 1, byOutput, width},
 		headVector(heads, width), // bias of the decay
