@@ -120,3 +120,17 @@ func TestKindsThatAreNotDescribed(t *testing.T) {
 		}
 	}
 }
+
+// TestHybridsLeaveModulesOut matches the names that hybrids have for their modules.
+func TestHybridsLeaveModulesOut(t *testing.T) {
+	const config = `{"model_type":"nemotron_h","hidden_size":256,"num_hidden_layers":4,"hybrid_override_pattern":"M-*M","num_attention_heads":4,"num_key_value_heads":4,"head_dim":64,"intermediate_size":512,"vocab_size":1000,"mamba_num_heads":8,"mamba_head_dim":64,"n_groups":2,"ssm_state_size":64,"torch_dtype":"bfloat16","quantization_config":{"quant_method":"fp8","modules_to_not_convert":["lm_head","backbone.layers.0.mixer.in_proj","backbone.layers.2.mixer.q_proj"]}}`
+	m, err := FromConfig("x", []byte(config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A matrix in FP8 has two scales of 32 bits, as one in 16 bits has not.
+	const in = 256 * (2*512 + 2*2*64 + 8)
+	if got, least := m.LayerWeightBytes(0, m.Native)-m.LayerWeightBytes(3, m.Native), int64(in-64); got < least || got > in {
+		t.Errorf("the first layer takes %d bytes more than the last, want about %d", got, in)
+	}
+}
