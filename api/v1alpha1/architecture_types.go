@@ -122,7 +122,7 @@ type Attention struct {
 	// Whether the output projection has a bias. Default: false.
 	// +optional
 	OutputBias bool `json:"outputBias,omitempty"`
-	// Whether the output of the heads is gated by a projection as wide as the query. Default: false.
+	// Whether the output of the heads, and of heads of KimiDelta, is gated by a projection as wide as the query. Default: false.
 	// +optional
 	OutputGate bool `json:"outputGate,omitempty"`
 	// Whether queries and keys are normalised. All heads share the weights, unless qkNormPerHead is set. Default: false.

@@ -76,7 +76,7 @@ var architectures = func() map[string]reading {
 		readAs("hy_v3", "HYV3ForCausalLM"),
 		readAs("jais", "JAISLMHeadModel"),
 		readAs("jamba", "JambaForCausalLM"),
-		readAs("kimi_linear", "KimiLinearForCausalLM"),
+		readAs("kimi_linear", "KimiLinearForCausalLM", "KimiK3LinearForCausalLM", "KimiK3ForConditionalGeneration"),
 		readAs("mellum", "MellumForCausalLM"),
 		readAs("laguna", "LagunaForCausalLM"),
 		readAs("lfm2", "Lfm2ForCausalLM"),

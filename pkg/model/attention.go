@@ -82,6 +82,9 @@ func latentAttention(list []tensor, a *v1alpha1.Architecture, mla *v1alpha1.MLA)
 		vector(latent),
 		tensor{latentUp, 1, mul(heads, both), latent, byOutput, both},
 		tensor{output, 1, hidden, mul(heads, int64(mla.VHeadDim)), byInput, int64(mla.VHeadDim)})
+	if a.Attention.OutputGate {
+		list = append(list, tensor{query, 1, mul(heads, int64(mla.VHeadDim)), hidden, byOutput, int64(mla.VHeadDim)})
+	}
 	if a.Attention.QKVBias {
 		list = append(list, vector(rank+cached))
 	}

@@ -70,9 +70,8 @@ func normPerHeadPair(f *fields, a *v1alpha1.Architecture) {
 
 // headGate counts a gate with one output for each head. Source: use_head_wise_attn_gate of Step-3.5-Flash, gating of Laguna.
 func headGate(f *fields, a *v1alpha1.Architecture) {
-	if f.is("use_head_wise_attn_gate") || f.is("gating") {
-		f.gatedHeads = true
-	}
+	gating, _ := f.value("gating") // true, or a word
+	f.gatedHeads = f.is("use_head_wise_attn_gate") || gating != nil && gating != false
 }
 
 // headGates counts a gate for each query head of each layer.

@@ -129,25 +129,18 @@ func nemotronH(f *fields, a *v1alpha1.Architecture) {
 func bamba(f *fields, a *v1alpha1.Architecture) {
 	a.Recurrent = mamba2State(f, a)
 	attention := f.list("attn_layer_indices")
-	setMixers(a, letters(numbers(a), a, choose(fullMixer, recurrentMixer, func(layer any) bool { return contains(attention, layer.(int64)) })))
+	setMixers(a, attentionIn(a, attention, 0))
 }
 
-// numbers returns the numbers of the layers.
-func numbers(a *v1alpha1.Architecture) []any {
-	list := make([]any, max(0, a.Layers))
-	for i := range list {
-		list[i] = int64(i)
-	}
-	return list
-}
-
-func contains(list []any, number int64) bool {
+// attentionIn returns the letters of layers of which those of a list have attention, counted from some number, and the others a state.
+func attentionIn(a *v1alpha1.Architecture, list []any, from int64) string {
+	b := []byte(strings.Repeat(string(recurrentMixer), int(max(0, a.Layers))))
 	for _, v := range list {
-		if n, ok := whole(v); ok && n == number {
-			return true
+		if n, ok := whole(v); ok && n >= from && n-from < int64(len(b)) {
+			b[n-from] = fullMixer
 		}
 	}
-	return false
+	return string(b)
 }
 
 // graniteHybrid reads Granite 4: Mamba 2 and attention by a list, and a mixture with a shared expert, or that alone.
@@ -197,8 +190,10 @@ func kimiDelta(f *fields, a *v1alpha1.Architecture) {
 		Kind: v1alpha1.KimiDelta, KeyHeads: heads, ValueHeads: heads, KeyHeadDim: width, ValueHeadDim: width,
 		ConvKernel: int32(bound64(linear, "short_conv_kernel_size", 4, 0, maxLayers)),
 	}
+	fullRank, _ := linear["use_full_rank_gate"].(bool)
+	a.Attention.OutputGate = fullRank && f.is("mla_use_output_gate")
 	full, _ := linear["full_attn_layers"].([]any)
-	setMixers(a, letters(numbers(a), a, choose(fullMixer, recurrentMixer, func(layer any) bool { return contains(full, layer.(int64)+1) })))
+	setMixers(a, attentionIn(a, full, 1))
 }
 
 // shortConv reads LFM2's gated convolutions between layers with attention.
@@ -208,7 +203,7 @@ func shortConv(f *fields, a *v1alpha1.Architecture) {
 		ConvKernel: f.optional(3, 1, maxLayers, "conv_L_cache"),
 	}
 	if list := f.list("full_attn_idxs"); len(list) > 0 {
-		setMixers(a, letters(numbers(a), a, choose(fullMixer, recurrentMixer, func(layer any) bool { return contains(list, layer.(int64)) })))
+		setMixers(a, attentionIn(a, list, 0))
 		return
 	}
 	recurrentLayers(f, a, listed(f, "layer_types", "layers_block_type"))

@@ -117,7 +117,7 @@ func windowedHeadsPerLayer(f *fields, a *v1alpha1.Architecture) {
 			f.fail("num_attention_heads_per_layer has %s: set it to whole numbers from 1 to %d", shown(v), maxHeads)
 			return
 		}
-		if layer < int(a.Layers) && mixer(a, layer) == windowMixer && int32(n) != a.Attention.Heads {
+		if layer < int(a.Layers) && mixer(a, layer) == windowMixer && n != int64(a.Attention.Heads) {
 			windowed(a).Heads = int32(n)
 		}
 	}

@@ -76,6 +76,7 @@ func afmoeExperts(f *fields, a *v1alpha1.Architecture) {
 
 func kimiExperts(f *fields, a *v1alpha1.Architecture) {
 	a.MoE = counted(f, []string{"num_experts"}, []string{"num_experts_per_token", "num_experts_per_tok"}, []string{"num_shared_experts"})
+	a.MoE.LatentSize = f.optional(0, 0, maxHidden, "routed_expert_hidden_size")
 }
 
 // lfm2Experts reads LFM2's mixtures after the first dense layers.

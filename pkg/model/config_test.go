@@ -188,6 +188,9 @@ func FuzzFromConfig(f *testing.F) {
 		f.Add(config)
 	}
 	f.Add([]byte(`{"model_type":"mixtral","num_hidden_layers":1024,"hidden_size":1048576,"vocab_size":16777216}`))
+	for _, of := range publishedTotals {
+		f.Add([]byte(of.config))
+	}
 	for _, test := range quantizations {
 		f.Add(quantizedConfig(test.config))
 	}
@@ -199,7 +202,7 @@ func FuzzFromConfig(f *testing.F) {
 			}
 			return
 		}
-		if m.WeightBytes(m.Native) < 1 || m.checkpointBytes() < m.WeightBytes(m.Native) || m.Work(0).Mixer.Split < 1 {
+		if m.WeightBytes(m.Native) < 1 || m.checkpointBytes() < m.WeightBytes(m.Native) || m.Attends(0) && m.Work(0).Mixer.Split < 1 {
 			t.Fatalf("%d bytes, %d of the checkpoint, work %+v", m.WeightBytes(m.Native), m.checkpointBytes(), m.Work(0))
 		}
 		if n := m.Parameters(); n < 1 || n > MaxParameters || m.ActiveParameters() < 1 {

@@ -75,7 +75,7 @@ func (g glob) match(name string) bool {
 
 // withoutTower drops what multimodal models put before the names of their language model's modules.
 func withoutTower(name string) string {
-	for _, prefix := range []string{"model.language_model.", "language_model.model.", "language_model."} {
+	for _, prefix := range []string{"model.language_model.", "language_model.model.", "language_model.", "backbone."} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok {
 			return rest
 		}

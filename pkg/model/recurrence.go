@@ -2,15 +2,29 @@ package model
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
-// recurrences list the tensors of a layer that keeps a state instead of a cache, by the rule that updates the state. Ranks share out
-// its value heads.
-var recurrences = map[v1alpha1.RecurrentKind]func([]tensor, *v1alpha1.Architecture, *v1alpha1.Recurrent) []tensor{
-	v1alpha1.GatedDelta: gatedDeltaTensors,
-	v1alpha1.Lightning:  lightningTensors,
-	v1alpha1.Mamba:      mambaTensors,
-	v1alpha1.Mamba2:     mamba2Tensors,
-	v1alpha1.KimiDelta:  kimiDeltaTensors,
-	v1alpha1.ShortConv:  shortConvTensors,
+// recurrentKinds are the rules that update a state.
+var recurrentKinds = []v1alpha1.RecurrentKind{
+	v1alpha1.GatedDelta, v1alpha1.Lightning, v1alpha1.Mamba, v1alpha1.Mamba2, v1alpha1.KimiDelta, v1alpha1.ShortConv,
+}
+
+// recurrence lists the tensors of a layer that keeps a state instead of a cache; nothing for a rule that is not known. Ranks share out its
+// value heads. It is no table, whose calls would make the list of tensors escape to the heap.
+func recurrence(list []tensor, a *v1alpha1.Architecture, r *v1alpha1.Recurrent) []tensor {
+	switch r.Kind {
+	case v1alpha1.GatedDelta:
+		return gatedDeltaTensors(list, a, r)
+	case v1alpha1.Lightning:
+		return lightningTensors(list, a, r)
+	case v1alpha1.Mamba:
+		return mambaTensors(list, a, r)
+	case v1alpha1.Mamba2:
+		return mamba2Tensors(list, a, r)
+	case v1alpha1.KimiDelta:
+		return kimiDeltaTensors(list, a, r)
+	case v1alpha1.ShortConv:
+		return shortConvTensors(list, a, r)
+	}
+	return list
 }
 
 // widths returns the values of all keys and of all values.
@@ -84,11 +98,16 @@ func mamba2Tensors(list []tensor, a *v1alpha1.Architecture, r *v1alpha1.Recurren
 func kimiDeltaTensors(list []tensor, a *v1alpha1.Architecture, r *v1alpha1.Recurrent) []tensor {
 	hidden, heads, width := int64(a.HiddenSize), int64(r.ValueHeads), int64(r.ValueHeadDim)
 	keys, values := widths(r)
+	low := int64(2)
+	if a.Attention.OutputGate { // Kimi K3's gate is not projected up
+		low = 1
+		list = append(list, tensor{recurrentGates, 1, values, hidden, byOutput, width})
+	}
 	return append(list,
 		tensor{recurrentIn, 2, keys, hidden, byOutput, int64(r.KeyHeadDim)},
 		tensor{recurrentIn, 1, values, hidden, byOutput, width},
-		tensor{recurrentGates, 2, width, hidden, replicated, 1},
-		tensor{recurrentGates, 2, values, width, byOutput, width},
+		tensor{recurrentGates, low, width, hidden, replicated, 1},
+		tensor{recurrentGates, low, values, width, byOutput, width},
 		tensor{recurrentGates, 1, heads, hidden, byOutput, 1},
 		tensor{plain, int64(r.ConvKernel), add(mul(2, keys), values), 1, byOutput, width},
 		headVector(heads, width), // bias of the decay

@@ -79,7 +79,10 @@ func fromCounts(total, active int64) (v1alpha1.Architecture, error) {
 	a.MLP.IntermediateSize = 0
 	a.MoE = &v1alpha1.MoE{ActiveExperts: syntheticExperts, IntermediateSize: int32(width)}
 	one := mul(3*int64(a.Layers), mul(int64(a.HiddenSize), width))
-	experts := ceil(ceil(total-m.Parameters(), one), 4) * 4
+	experts := ceil(total-m.Parameters(), one)
+	if experts >= 64 { // many are shared out evenly among ranks; few would make up too many parameters
+		experts = ceil(experts, 4) * 4
+	}
 	a.MoE.Experts = int32(min(max(experts, syntheticExperts), maxHeads))
 	return *a, nil
 }

@@ -74,9 +74,7 @@ func layerTensors(a *v1alpha1.Architecture, layer int, buffer *tensorBuffer) []t
 	buffer[0] = vector(mul(norms(a), normWeights(a)))
 	list := buffer[:1]
 	if recurs(a, layer) {
-		if listed := recurrences[a.Recurrent.Kind]; listed != nil {
-			list = listed(list, a, a.Recurrent)
-		}
+		list = recurrence(list, a, a.Recurrent)
 	}
 	if attends(a, layer) {
 		list = attention(list, a, layer)

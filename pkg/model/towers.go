@@ -49,9 +49,9 @@ func towers(f *fields, a *v1alpha1.Architecture) {
 			continue
 		}
 		if note != "" {
-			f.assume("%s: %s", name, note)
+			note = "; " + note
 		}
-		f.assume("%s is counted with %d parameters, whole on each rank of the first stage", name, n)
+		f.assume("%s is counted with %d parameters, whole on each rank of the first stage%s", name, n, note)
 		a.OtherParameters = min(add(a.OtherParameters, n), maxParameters)
 	}
 }

@@ -19,6 +19,7 @@ var towerForms = map[string]towerForm{
 	"qwen3_5_moe":                   {frames: 2, learned: true, projector: deepMergers},
 	"qwen3_omni_moe_vision_encoder": {frames: 2, learned: true, projector: deepMergers},
 	"kimi_k25":                      {learned: true, ends: 1, projector: moonProjector},
+	"kimi_k3":                       {learned: true, ends: 1, projector: moonProjector},
 	"moonvit":                       {learned: true, ends: 1, projector: moonProjector},
 	"llama4_vision_model":           {learned: true, ends: 2, unbiased: true, classToken: true, projector: adapter},
 	"gemma4_vision":                 {gated: true, bare: true, rms: true, unbiased: true, learned: true, twoAxes: true, norms: 4, projector: oneUnbiased},

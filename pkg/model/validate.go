@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -73,7 +74,7 @@ func validateKinds(a *v1alpha1.Architecture) error {
 	switch {
 	case a.Recurrent == nil && strings.ContainsAny(a.Mixers, "RB"):
 		return errors.New("mixers has layers with a recurrent state (R, B) and recurrent is absent: describe it")
-	case a.Recurrent != nil && recurrences[a.Recurrent.Kind] == nil:
+	case a.Recurrent != nil && !slices.Contains(recurrentKinds, a.Recurrent.Kind):
 		return fmt.Errorf("recurrent.kind is %q: set it to GatedDelta, Lightning, Mamba, Mamba2, KimiDelta or ShortConv", words.Echo(string(a.Recurrent.Kind)))
 	case a.MoE == nil && strings.ContainsRune(a.Blocks, mixtureBlock):
 		return errors.New("blocks has mixtures of experts (M) and moe is absent: describe it")

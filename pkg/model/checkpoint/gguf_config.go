@@ -26,13 +26,21 @@ var ggufKeys = []struct{ key, field string }{
 	{"expert_shared_count", "n_shared_experts"},
 	{"leading_dense_block_count", "first_k_dense_replace"},
 	{"interleave_moe_layer_step", "interleave_moe_layer_step"},
+	{"ssm.conv_kernel", "conv_kernel"},
+	{"ssm.state_size", "state_size"},
+	{"ssm.group_count", "n_groups"},
+	{"ssm.inner_size", "d_inner"},
+	{"ssm.time_step_rank", "time_step_rank"},
+	{"shortconv.l_cache", "conv_L_cache"},
 }
 
 // ggufModelTypes are the model_types of GGUF's architectures where the names differ.
 var ggufModelTypes = map[string]string{
 	"qwen2moe": "qwen2_moe", "qwen3moe": "qwen3_moe", "qwen3next": "qwen3_next", "gemma3": "gemma3_text", "gpt-oss": "gpt_oss",
 	"llama4": "llama4_text", "command-r": "cohere", "deepseek2": "deepseek_v2", "glm4moe": "glm4_moe", "minimax-m2": "minimax_m2",
-	"phi2": "phi", "gptneox": "gpt_neox",
+	"phi2": "phi", "gptneox": "gpt_neox", "lfm2moe": "lfm2_moe", "granitehybrid": "granitemoehybrid", "falcon-h1": "falcon_h1",
+	"nemotron_h_moe": "nemotron_h", "kimi-linear": "kimi_linear", "glm-dsa": "glm_moe_dsa", "bailingmoe2": "bailing_moe_v2",
+	"ernie4_5-moe": "ernie4_5_moe", "hunyuan-dense": "hunyuan_v1_dense", "hunyuan-moe": "hunyuan_v1_moe", "nomic-bert": "nomic_bert",
 }
 
 // expertFields are the names that classes have for the number of routed experts.
@@ -52,6 +60,7 @@ func (h *ggufHeader) config() (content []byte, warnings []string, err error) {
 		}
 	}
 	g.layers()
+	g.kinds()
 	g.vocabulary()
 	g.experts()
 	g.latent()
@@ -72,6 +81,21 @@ var ggufFixes = map[string]func(map[string]any){
 		moveField(fields, "moe_intermediate_size", "intermediate_size")
 	},
 	"gpt-oss": func(fields map[string]any) { moveField(fields, "moe_intermediate_size", "intermediate_size") },
+	// The width of LFM2's blocks is given as it is, not before it is cut.
+	"lfm2":           func(fields map[string]any) { fields["block_auto_adjust_ff_dim"] = false },
+	"mamba2":         stateHeads,
+	"nemotron_h":     stateHeads,
+	"nemotron_h_moe": stateHeads,
+	"granitehybrid":  stateHeads,
+	"falcon-h1":      stateHeads,
+}
+
+// stateHeads names the heads of Mamba 2, whose number GGUF has in place of the rank of Mamba's step.
+func stateHeads(fields map[string]any) {
+	heads, _ := fields["time_step_rank"].(int64)
+	if inner, ok := fields["d_inner"].(int64); ok && heads > 0 {
+		fields["mamba_num_heads"], fields["mamba_head_dim"] = heads, inner/heads
+	}
 }
 
 func moveField(fields map[string]any, from, to string) {
@@ -117,6 +141,29 @@ func (g *ggufConfig) layers() {
 		g.warnings = append(g.warnings, fmt.Sprintf("%d layers for predicting further tokens (nextn_predict_layers) are left out", next))
 	}
 	g.fields["num_hidden_layers"] = n
+}
+
+// kinds says which layers have attention, a state or a block alone, where the numbers of key and value heads of the layers differ and
+// some have none.
+func (g *ggufConfig) kinds() {
+	heads, ok := g.values[g.prefix+"attention.head_count_kv"].([]int64)
+	if !ok || !slices.Contains(heads, 0) || slices.Max(heads) == 0 {
+		return
+	}
+	widths, _ := g.values[g.prefix+"feed_forward_length"].([]int64)
+	types, pattern := make([]string, len(heads)), make([]byte, len(heads))
+	for layer, n := range heads {
+		types[layer], pattern[layer] = "recurrent", 'M'
+		switch wide := layer < len(widths) && widths[layer] > 0; {
+		case n > 0:
+			types[layer], pattern[layer] = "full_attention", '*'
+		case wide && g.tensor(fmt.Sprintf("blk.%d.ffn_up_exps.weight", layer)) != nil:
+			pattern[layer] = 'E'
+		case wide:
+			pattern[layer] = '-'
+		}
+	}
+	g.fields["layer_types"], g.fields["hybrid_override_pattern"] = types, string(pattern)
 }
 
 // vocabulary takes the rows of the embedding table, which may be padded beyond the tokens.

@@ -17,6 +17,7 @@ var ggufModules = map[string]string{
 	"ffn_gate_exps": "mlp.experts.0.gate_proj", "ffn_up_exps": "mlp.experts.0.gate_proj", "ffn_gate_up_exps": "mlp.experts.0.gate_proj", "ffn_down_exps": "mlp.experts.0.down_proj",
 	"ffn_gate_shexp": "mlp.shared_experts.gate_proj", "ffn_up_shexp": "mlp.shared_experts.gate_proj", "ffn_down_shexp": "mlp.shared_experts.down_proj",
 	"ssm_in": "linear_attn.in_proj_qkvz", "ssm_out": "linear_attn.out_proj", "ssm_ba": "linear_attn.in_proj_ba",
+	"ssm_x": "mamba.x_proj", "ssm_dt": "mamba.x_proj", "shortconv.in_proj": "conv.in_proj", "shortconv.out_proj": "conv.out_proj",
 }
 
 // ggufTables are the tables outside of layers.

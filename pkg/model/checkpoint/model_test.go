@@ -130,10 +130,10 @@ func TestMixedGGUF(t *testing.T) {
 	w := ggufWriter{values: ggufValues("llama", &a), entries: l.list(&a)}
 	for i := range w.entries {
 		e := &w.entries[i]
-		switch name := e.name; {
-		case name == l.names["embedding"]:
+		switch e.name {
+		case l.names["embedding"]:
 			e.kind = "Q4_K"
-		case name == l.names["head"], name == "blk.0.ffn_down.weight", name == "blk.31.attn_v.weight":
+		case l.names["head"], "blk.0.ffn_down.weight", "blk.31.attn_v.weight":
 			e.kind = "Q6_K"
 		}
 	}

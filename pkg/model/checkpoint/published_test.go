@@ -356,8 +356,8 @@ func TestPublishedSums(t *testing.T) {
 	for _, row := range facts.Table(t, "../testdata/published.csv") {
 		m := lookup(t, row.Text("model"))
 		a := &m.Architecture
-		// The lister names gated blocks without biases and mixtures from a layer on; the largest mixtures are held above.
-		if a.MoE != nil && a.MoE.Experts*a.Layers > 5000 || a.NormBias || a.MLP.Bias || a.MLP.Ungated || a.MoE != nil && (a.MoE.ExpertBias || a.MoE.Interval > 1) {
+		// The lister names attention with gated blocks without biases and mixtures from a layer on; the largest mixtures are held above.
+		if a.Recurrent != nil || a.Encoder != nil || a.MoE != nil && a.MoE.Experts*a.Layers > 5000 || a.NormBias || a.MLP.Bias || a.MLP.Ungated || a.MoE != nil && (a.MoE.ExpertBias || a.MoE.Interval > 1) {
 			continue
 		}
 		held++

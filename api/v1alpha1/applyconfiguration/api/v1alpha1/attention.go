@@ -28,7 +28,7 @@ type AttentionApplyConfiguration struct {
 	NoKeyBias *bool `json:"noKeyBias,omitempty"`
 	// Whether the output projection has a bias. Default: false.
 	OutputBias *bool `json:"outputBias,omitempty"`
-	// Whether the output of the heads is gated by a projection as wide as the query. Default: false.
+	// Whether the output of the heads, and of heads of KimiDelta, is gated by a projection as wide as the query. Default: false.
 	OutputGate *bool `json:"outputGate,omitempty"`
 	// Whether queries and keys are normalised. All heads share the weights, unless qkNormPerHead is set. Default: false.
 	QKNorm *bool `json:"qkNorm,omitempty"`
