@@ -55,6 +55,14 @@ var badManifests = []badManifest{
 		[]string{"spec.model.architecture.attention", "fullAttentionEvery needs slidingWindow", "remove fullAttentionEvery"},
 	},
 	{
+		"a letter of blocks that YAML reads as false", "architecture", `spec: {model: {architecture: {blocks: N}}}`,
+		[]string{"spec.model.architecture.blocks", "must be of type string"},
+	},
+	{
+		"a letter of mixers that stands for nothing", "architecture", `spec: {model: {architecture: {mixers: RZ}}}`,
+		[]string{"spec.model.architecture.mixers", "should match"},
+	},
+	{
 		"no layers", "architecture", `spec: {model: {architecture: {layers: 0}}}`,
 		[]string{"spec.model.architecture.layers", "greater than or equal to 1"},
 	},
