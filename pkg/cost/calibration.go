@@ -87,7 +87,7 @@ const (
 type Spreads [regimes]Spread
 
 // Spread is how far measurements are from estimates, as a factor less 1: 0.2 says that they lie between the estimate over
-// 1.2 and 1.2 times the estimate. It is the 85th percentile of the errors of cells that are estimated with constants that
+// 1.2 and 1.2 times the estimate. It is the 87th percentile of the errors of cells that are estimated with constants that
 // were fitted without all that is nearer to them than the basis says.
 type Spread struct {
 	TTFT       float64 `json:"ttft"`

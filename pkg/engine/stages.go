@@ -168,8 +168,9 @@ type trait struct {
 }
 
 var (
-	withEncoder = trait{"an encoder", func(a *v1alpha1.Architecture) bool { return a.Encoder != nil }}
-	withIndexer = trait{"sparse attention", func(a *v1alpha1.Architecture) bool {
+	withEncoder     = trait{"an encoder", func(a *v1alpha1.Architecture) bool { return a.Encoder != nil }}
+	withTextEncoder = trait{"an encoder of text beside the decoder", func(a *v1alpha1.Architecture) bool { return a.Encoder != nil && a.Encoder.Channels == 0 }}
+	withIndexer     = trait{"sparse attention", func(a *v1alpha1.Architecture) bool {
 		mla := a.Attention.MLA
 		return mla != nil && mla.Indexer != nil || a.Attention.Compressed != nil
 	}}

@@ -41,7 +41,7 @@ type Support struct {
 
 // Lack is devices on which an engine has no kernels for models with a trait.
 type Lack struct {
-	// Vendor is in lower case, Devices are as in Support.
+	// Vendor is in lower case; empty means every device. Devices are as in Support.
 	Vendor  string
 	Devices []string
 	Of      trait
@@ -144,7 +144,7 @@ func (e *Engine) Without(on *Device, use Use, of *v1alpha1.Architecture) *Lack {
 		return nil
 	}
 	for i := range e.Lacks {
-		if l := &e.Lacks[i]; l.Vendor == on.Vendor && on.is(l.Devices) && l.Of.has(of) {
+		if l := &e.Lacks[i]; l.Of.has(of) && (l.Vendor == "" || l.Vendor == on.Vendor && on.is(l.Devices)) {
 			return l
 		}
 	}

@@ -146,6 +146,7 @@ func TestRuns(t *testing.T) {
 func TestLacks(t *testing.T) {
 	sparse := &v1alpha1.Architecture{Attention: v1alpha1.Attention{MLA: &v1alpha1.MLA{Indexer: &v1alpha1.Indexer{}}}}
 	compressed := &v1alpha1.Architecture{Attention: v1alpha1.Attention{Compressed: &v1alpha1.Compressed{}}}
+	text, speech := &v1alpha1.Architecture{Encoder: &v1alpha1.Encoder{}}, &v1alpha1.Architecture{Encoder: &v1alpha1.Encoder{Channels: 128}}
 	latent := &v1alpha1.Architecture{Attention: v1alpha1.Attention{MLA: &v1alpha1.MLA{}}}
 	a100, h100 := Device{Vendor: "nvidia", Product: "NVIDIA A100-SXM4-80GB", Architecture: "Ampere"}, Device{Vendor: "nvidia", Product: "NVIDIA H100 80GB HBM3", Architecture: "Hopper"}
 	mi300x := Device{Vendor: "amd", Product: "AMD Instinct MI300X", Architecture: "CDNA3"}
@@ -162,6 +163,8 @@ func TestLacks(t *testing.T) {
 		{&vllm, a100, Serving, latent, ""},
 		{&vllm, a100, Serving, nil, ""},
 		{&vllm, h100, Serving, sparse, ""},
+		{&vllm, h100, Serving, text, "it runs no models with an encoder of text beside the decoder on NVIDIA H100 80GB HBM3"},
+		{&vllm, h100, Serving, speech, ""},
 		{&vllm, mi300x, Serving, sparse, ""},
 		{&vllm, Device{Vendor: "nvidia"}, Serving, sparse, ""},
 		{&sglang, a100, Serving, sparse, ""},

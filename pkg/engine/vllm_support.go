@@ -97,11 +97,15 @@ var vllmSupport = []Support{
 }
 
 // vllmLacks: the kernels of sparse attention, FlashMLA's and FlashInfer's, are for Hopper and Blackwell; without one vLLM does not start ("No
-// valid attention backend found"). That of DeepSeek V4 is the same, and its cache is in FP8 always (issue 50576).
-var vllmLacks = []Lack{{
-	Vendor: "nvidia", Devices: []string{"Volta", "Turing", "Ampere", "Ada"}, Of: withIndexer,
-	Source: "https://github.com/vllm-project/vllm/issues/38006",
-}}
+// valid attention backend found"). That of DeepSeek V4 is the same, and its cache is in FP8 always (issue 50576). Of models with encoder and decoder the registry
+// has those of speech, and neither T5 nor BART.
+var vllmLacks = []Lack{
+	{
+		Vendor: "nvidia", Devices: []string{"Volta", "Turing", "Ampere", "Ada"}, Of: withIndexer,
+		Source: "https://github.com/vllm-project/vllm/issues/38006",
+	},
+	{Of: withTextEncoder, Source: "https://github.com/vllm-project/vllm/blob/0002bff0/vllm/model_executor/models/registry.py"},
+}
 
 // Architectures that engines support together.
 var (

@@ -244,7 +244,7 @@ func TestDecodeContext(t *testing.T) {
 		length, sequences int32
 		want              int32
 	}{
-		{"vLLM", 8192, 2, 0}, {"vLLM", 131072, 2, 4}, {"vLLM", 131072, 32, 8}, {"SGLang", 131072, 2, 0},
+		{"vLLM", 8192, 2, 0}, {"vLLM", 131072, 2, 2}, {"vLLM", 131072, 32, 8}, {"SGLang", 131072, 2, 0},
 	} {
 		r := ask(catalogued(t, "DeepSeek-R1"), test.length, test.sequences, plantest.EngineOf(test.engine), plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(8)), Data: plantest.Ptr(int32(1))}))
 		spec := mustPlan(t, fleet.NewCluster(nodes), r)

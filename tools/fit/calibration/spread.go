@@ -15,7 +15,7 @@ import (
 
 const (
 	parts    = 8    // what is left out by a hash is left out in so many parts
-	coverage = 0.85 // of the errors that a spread covers
+	coverage = 0.87 // of the errors that a spread covers
 	// shared is how many errors of its own a family needs before its spread is as much its own as that of its engine, and so
 	// on for an engine and for the regime of a family: errors of one group are alike, so that few groups say little.
 	shared = 30
