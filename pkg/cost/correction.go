@@ -157,5 +157,5 @@ func (e *Estimator) correction(q *Query) Correction {
 	}
 	f, r := q.Profile.formats(), q.reach()
 	at := positionOf(&f, &r, q.Workload.Load())
-	return of.neighbours.near(&at)
+	return of.near(&at)
 }

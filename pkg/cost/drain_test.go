@@ -1,9 +1,10 @@
 package cost
 
 import (
-	"container/heap"
+	"cmp"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -34,34 +35,23 @@ func TestDrainedIsAsSimulated(t *testing.T) {
 	}
 }
 
-type lengths []float64
-
-func (l lengths) Len() int           { return len(l) }
-func (l lengths) Less(i, j int) bool { return l[i] < l[j] }
-func (l lengths) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
-func (l *lengths) Push(x any)        { *l = append(*l, x.(float64)) }
-func (l *lengths) Pop() any {
-	last := (*l)[len(*l)-1]
-	*l = (*l)[:len(*l)-1]
-	return last
-}
-
 // simulated returns the seconds that a server takes for all requests of a workload.
 func simulated(s *instance, w *Workload, random *rand.Rand) float64 {
 	waiting := make([]float64, int(w.Requests))
 	for i := range waiting {
 		waiting[i] = gamma(random, w.Variation) * w.Output
 	}
-	running, tokens, seconds := &lengths{}, 0.0, 0.0 // lengths and tokens are counted from the start
-	for len(waiting) > 0 || running.Len() > 0 {
-		for len(waiting) > 0 && running.Len() < int(w.Concurrency) {
-			heap.Push(running, tokens+waiting[0])
-			waiting = waiting[1:]
+	var running []float64 // ends, in tokens from the start, falling
+	tokens, seconds := 0.0, 0.0
+	for len(waiting) > 0 || len(running) > 0 {
+		for len(waiting) > 0 && len(running) < int(w.Concurrency) {
+			end := tokens + waiting[0]
+			at, _ := slices.BinarySearchFunc(running, end, func(a, b float64) int { return cmp.Compare(b, a) })
+			running, waiting = slices.Insert(running, at, end), waiting[1:]
 		}
-		alive := float64(running.Len())
-		end := heap.Pop(running).(float64)
-		seconds += (end - tokens) * s.decode(*w, alive)
-		tokens = end
+		last := len(running) - 1
+		seconds += (running[last] - tokens) * s.decode(*w, float64(len(running)))
+		tokens, running = running[last], running[:last]
 	}
 	return seconds
 }
