@@ -19,7 +19,20 @@ const (
 // at the priors, so that nothing but the observations and their order has an influence.
 func Fit(observations []truth.Observation) *cost.Calibration {
 	p := newProblem(observations)
-	x := make([]float64, p.unknowns())
+	return p.calibration(smallest(p, p.unknowns()))
+}
+
+// squares is a sum of squares, or nearly so, to make small.
+type squares interface {
+	// loss is the sum at x.
+	loss(x []float64) float64
+	// normal is the matrix and the right side of the normal equations at x.
+	normal(x []float64) (h [][]float64, g []float64)
+}
+
+// smallest returns where a sum of so many unknowns is smallest, by Levenberg and Marquardt's method from 0.
+func smallest(p squares, unknowns int) []float64 {
+	x := make([]float64, unknowns)
 	damping, last := 1e-3, p.loss(x)
 	for range rounds {
 		h, g := p.normal(x)
@@ -37,10 +50,9 @@ func Fit(observations []truth.Observation) *cost.Calibration {
 			break
 		}
 	}
-	return p.calibration(x)
+	return x
 }
 
-// loss is the sum that the fit makes small.
 func (p *problem) loss(x []float64) float64 {
 	sum := 0.0
 	for i := range p.observations {
@@ -74,7 +86,6 @@ func (p *problem) prior(i int) float64 {
 	return width
 }
 
-// normal is the matrix and the right side of the normal equations at x.
 func (p *problem) normal(x []float64) (h [][]float64, g []float64) {
 	n := len(x)
 	h, g = make([][]float64, n), make([]float64, n)

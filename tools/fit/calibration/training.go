@@ -40,25 +40,7 @@ func FitTraining(observations []truth.Observation) *cost.TrainingCalibration {
 	for i, v := range cost.StartTraining() {
 		p.start[i] = math.Log(v)
 	}
-	x := make([]float64, (1+len(p.architectures))*trainingConstants)
-	damping, last := 1e-3, p.loss(x)
-	for range rounds {
-		h, g := p.normal(x)
-		gain := 0.0
-		for range tries {
-			trial := step(h, g, x, damping)
-			if loss := p.loss(trial); loss < last {
-				gain = last - loss
-				x, last, damping = trial, loss, damping/5
-				break
-			}
-			damping *= 5
-		}
-		if gain < settled*last {
-			break
-		}
-	}
-	return p.calibration(x)
+	return p.calibration(smallest(p, (1+len(p.architectures))*trainingConstants))
 }
 
 func (p *jobs) prior(i int) float64 {
