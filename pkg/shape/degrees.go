@@ -31,7 +31,7 @@ func (t *Problem) Choices(s Setting, l *Flavor) []Degrees {
 		if l.Apart && (tensor > 1 || t.Asked.Data > 1 || t.Asked.Context > 1) {
 			break
 		}
-		if t.cutsBlocks(s.Format, tensor) {
+		if t.cutsBlocks(s.Format, tensor) || t.uneven(tensor, l) {
 			continue
 		}
 		for _, data := range t.datas(tensor, l) {

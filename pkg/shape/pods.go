@@ -19,6 +19,16 @@ func (t *Problem) mostStages(d *Degrees, l *Flavor, last int) int {
 	return min(last, max(1, host/(d.Tensor*d.Context*d.Data)))
 }
 
+// uneven says whether tensor groups on islands over several nodes would have more ranks on one node than on another. Launchers start pods with equal
+// numbers of ranks, and tensor ranks of a node share a pod. Where the degree or the size of pods is asked for, somebody knows how to start it.
+func (t *Problem) uneven(tensor int, l *Flavor) bool {
+	if own := t.Spec.Launch.PodDevices(); tensor == 1 || t.Asked.Tensor > 0 || own > 0 && tensor%own == 0 {
+		return false
+	}
+	host := t.hostOf(l)
+	return host > 0 && l.Limit > host && tensor%host != 0 && host%tensor != 0
+}
+
 // hostOf returns how many devices of an island of a flavor are on one node, at most.
 func (t *Problem) hostOf(l *Flavor) int {
 	if l.Pool == nil {

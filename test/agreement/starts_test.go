@@ -28,6 +28,7 @@ var inference = []v1alpha1.ModelPlacementSpec{
 	{Workload: v1alpha1.Workload{Inference: &v1alpha1.InferenceWorkload{MaxModelLen: 8192, MaxSequences: 32}}},
 	{Workload: v1alpha1.Workload{Inference: &v1alpha1.InferenceWorkload{MaxModelLen: 4096, MaxSequences: 256, Objective: v1alpha1.ObjectiveThroughput}}},
 	{Workload: v1alpha1.Workload{Inference: &v1alpha1.InferenceWorkload{MaxModelLen: 2048}}, Quantization: "FP8", KVCacheType: "FP8"},
+	{Workload: v1alpha1.Workload{Inference: &v1alpha1.InferenceWorkload{MaxModelLen: 2048, MaxSequences: 16, Objective: v1alpha1.ObjectiveLatency}}},
 }
 
 var training = []v1alpha1.ModelPlacementSpec{
