@@ -70,11 +70,22 @@ func startable(l *launcher, copies []mesh.Copy, size int) bool {
 	}
 	for i := range copies {
 		c := Copy{Strategy: strategyOf(&copies[i]), World: copies[i].WorldSize(), Pods: pods[i]}
-		if size > 0 && size%int(c.Strategy.Tensor) != 0 || l.check(&c) != nil {
+		if size > 0 && separates(int(c.Strategy.Tensor), size, copies[i]) || l.check(&c) != nil {
 			return false
 		}
 	}
 	return true
+}
+
+// separates says whether pods of a size take tensor ranks apart that share a node. Groups that are wider than any node, which a fabric joins, are
+// apart anyway: they need only be cut into equal parts.
+func separates(tensor, size int, c mesh.Copy) bool {
+	if size%tensor == 0 {
+		return false
+	}
+	whole := Copy{Pods: byNode(0, c.Seats())}
+	runs := whole.runs()
+	return tensor%size != 0 || len(runs) > len(whole.Pods) || tensor <= slices.Max(runs)
 }
 
 // strategyOf returns the degrees of a copy of a mesh.
