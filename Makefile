@@ -77,7 +77,7 @@ test: compiler ## Run all tests with the race detector, against a real API serve
 exhaustive: ## Run every case of what make test, slowed by the race detector, takes a sample of
 	@tools/progress.sh "every recording" $(GO) test -vet=off ./test/recordings
 	@tools/progress.sh "every case of exhaustive search" $(GO) test -vet=off -run Exhaustive ./pkg/plan
-	@RANKWRIGHT_EVERY=1 tools/progress.sh "every plan starts" $(GO) test -vet=off -count=1 -run "^TestEvery(Plan|Checkpoint)Starts" ./test/agreement
+	@RANKWRIGHT_EVERY=1 tools/progress.sh "every plan starts, and estimates agree with it" $(GO) test -vet=off -count=1 -run "^Test(Every|Training|Published)" ./test/agreement
 	@tools/install.sh $(CONTROL_PLANE)
 	@tools/progress.sh "every order of two operators beside a pending commit" $(GO) test -vet=off -run PendingCommitOutlasts ./test/integration/operator
 
