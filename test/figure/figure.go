@@ -58,12 +58,12 @@ func (f Figure) line() string {
 
 // Percent holds a share to the most it may be.
 func Percent(subject, what string, measured, most float64, of int) Figure {
-	return Figure{subject, what, fmt.Sprintf("%.1f %% of %d", 100*measured, of), fmt.Sprintf("at most %g %%", 100*most), measured <= most}
+	return Figure{subject, what, fmt.Sprintf("%.1f %% of %d", 100*measured, of), fmt.Sprintf("at most %.4g %%", 100*most), measured <= most}
 }
 
 // Share holds a share to the least it must be.
 func Share(subject, what string, measured, least float64, of int) Figure {
-	return Figure{subject, what, fmt.Sprintf("%.1f %% of %d", 100*measured, of), fmt.Sprintf("at least %g %%", 100*least), measured >= least}
+	return Figure{subject, what, fmt.Sprintf("%.1f %% of %d", 100*measured, of), fmt.Sprintf("at least %.4g %%", 100*least), measured >= least}
 }
 
 // All holds a count to all of at least some.

@@ -68,7 +68,7 @@ var examples = []example{
 
 func vllmStarts(head string) []string {
 	all := "vllm serve deepseek-ai/DeepSeek-V3 --dtype bfloat16 --kv-cache-dtype bfloat16 --gpu-memory-utilization 0.9 --max-model-len 16384 " +
-		"--max-num-seqs 1024 --max-num-batched-tokens 8192 --tensor-parallel-size 8 --pipeline-parallel-size 2 --decode-context-parallel-size 2 " +
+		"--max-num-seqs 1024 --max-num-batched-tokens 8192 --tensor-parallel-size 8 --pipeline-parallel-size 2 " +
 		"--distributed-executor-backend mp --nnodes 2 --master-addr " + head + " --master-port 29501 --node-rank "
 	return []string{all + "0", all + "1 --headless"}
 }
