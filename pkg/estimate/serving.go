@@ -165,9 +165,7 @@ func (d Deployment) placed(training *v1alpha1.TrainingWorkload, context int) (*p
 		return nil, err
 	}
 	p.fabric()
-	if p.Model.Synthetic {
-		p.warnings = append(p.warnings, p.Model.Assumptions...)
-	}
+	p.warnings = append(p.warnings, p.Model.Assumptions...)
 	if origin := shape.Origin(p.Engine.Engine, p.Model, p.Weights, p.Engine.Makes(&on)); training == nil && origin != "" {
 		p.warnings = append(p.warnings, origin)
 	}
