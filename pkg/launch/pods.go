@@ -68,24 +68,36 @@ func startable(l *launcher, copies []mesh.Copy, size int) bool {
 	if err != nil {
 		return false
 	}
+	tensor := int(strategyOf(&copies[0]).Tensor)
+	if size > 0 && size%tensor != 0 && (tensor%size != 0 || !slices.ContainsFunc(copies, overNodes)) {
+		return false
+	}
 	for i := range copies {
 		c := Copy{Strategy: strategyOf(&copies[i]), World: copies[i].WorldSize(), Pods: pods[i]}
-		if size > 0 && separates(int(c.Strategy.Tensor), size, copies[i]) || l.check(&c) != nil {
+		if l.check(&c) != nil {
 			return false
 		}
 	}
 	return true
 }
 
-// separates says whether pods of a size take tensor ranks apart that share a node. Groups that are wider than any node, which a fabric joins, are
-// apart anyway: they need only be cut into equal parts.
-func separates(tensor, size int, c mesh.Copy) bool {
-	if size%tensor == 0 {
-		return false
+// overNodes says whether some tensor group of a copy is on several nodes, with ranks that follow one another on each. What joins those nodes joins pods
+// of one node as well, so that such groups may be cut into equal pods wherever they are; others share a node's memory, which pods do not.
+func overNodes(c mesh.Copy) bool {
+	over := false
+	for group := range slices.Chunk(c.Seats(), int(strategyOf(&c).Tensor)) {
+		left := map[string]bool{} // nodes whose ranks came before
+		for i := 1; i < len(group); i++ {
+			if group[i].Node == group[i-1].Node {
+				continue
+			}
+			if left[group[i-1].Node] = true; left[group[i].Node] {
+				return false
+			}
+			over = true
+		}
 	}
-	whole := Copy{Pods: byNode(0, c.Seats())}
-	runs := whole.runs()
-	return tensor%size != 0 || len(runs) > len(whole.Pods) || tensor <= slices.Max(runs)
+	return over
 }
 
 // strategyOf returns the degrees of a copy of a mesh.

@@ -33,6 +33,7 @@ func TestPods(t *testing.T) {
 	alternating := fixture{strategy: degrees(4, 1, 1), nodes: []int{2, 2}, shuffled: []int{0, 2, 1, 3}}
 	unequal := fixture{strategy: degrees(2, 3, 1), nodes: []int{4, 2}}
 	wide := fixture{strategy: degrees(8, 1, 1), nodes: []int{2, 4, 2}}
+	beside := fixture{strategy: degrees(4, 2, 1), nodes: []int{4, 2, 2}}
 	for name, c := range map[string]struct {
 		of   fixture
 		size int
@@ -42,10 +43,11 @@ func TestPods(t *testing.T) {
 		"a pod for each device": {two, 1, []string{
 			"0 n0 [0]", "0 n0 [1]", "0 n1 [2]", "0 n1 [3]", "1 n1 [0]", "1 n1 [1]", "1 n2 [2]", "1 n2 [3]",
 		}},
-		"ranks that alternate between nodes": {alternating, 0, []string{"0 n0 [0 2]", "0 n1 [1 3]"}},
-		"unequal nodes, in equal pods":       {unequal, 0, []string{"0 n0 [0 1]", "0 n0 [2 3]", "0 n1 [4 5]"}},
-		"a tensor group on unequal nodes":    {wide, 0, []string{"0 n0 [0 1]", "0 n1 [2 3]", "0 n1 [4 5]", "0 n2 [6 7]"}},
-		"single ranks that alternate":        {alternating, 1, []string{"0 n0 [0]", "0 n1 [1]", "0 n0 [2]", "0 n1 [3]"}},
+		"ranks that alternate between nodes":             {alternating, 0, []string{"0 n0 [0 2]", "0 n1 [1 3]"}},
+		"unequal nodes, in equal pods":                   {unequal, 0, []string{"0 n0 [0 1]", "0 n0 [2 3]", "0 n1 [4 5]"}},
+		"a tensor group on unequal nodes":                {wide, 0, []string{"0 n0 [0 1]", "0 n1 [2 3]", "0 n1 [4 5]", "0 n2 [6 7]"}},
+		"a tensor group on two nodes beside a whole one": {beside, 0, []string{"0 n0 [0 1]", "0 n0 [2 3]", "0 n1 [4 5]", "0 n2 [6 7]"}},
+		"single ranks that alternate":                    {alternating, 1, []string{"0 n0 [0]", "0 n1 [1]", "0 n0 [2]", "0 n1 [3]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.of.engine = v1alpha1.EngineVLLM

@@ -115,7 +115,7 @@ func TestSGLangIsToldTheSplit(t *testing.T) {
 }
 
 func TestSGLangRefuses(t *testing.T) {
-	fixture{engine: v1alpha1.EngineSGLang, strategy: degrees(2, 3, 1), nodes: []int{3, 3}}.refused(t, "sglang", "3 stages and 2 pods do not divide each other")
+	fixture{engine: v1alpha1.EngineSGLang, strategy: degrees(2, 3, 1), nodes: []int{3, 3}, options: Options{PodDevices: 3}}.refused(t, "sglang", "3 stages and 2 pods do not divide each other")
 	s := degrees(2, 1, 1)
 	s.Context = 2
 	fixture{engine: v1alpha1.EngineVLLM, strategy: s}.refused(t, "sglang", "context 2")

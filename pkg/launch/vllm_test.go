@@ -115,5 +115,5 @@ func TestVLLMHasThePlansLimits(t *testing.T) {
 
 func TestVLLMRefuses(t *testing.T) {
 	fixture{engine: v1alpha1.EngineVLLM, strategy: degrees(4, 1, 1), nodes: []int{2, 2}, shuffled: []int{0, 2, 1, 3}}.refused(t, "vllm", "make pods of 1 device")
-	fixture{engine: v1alpha1.EngineVLLM, strategy: degrees(4, 1, 3), nodes: []int{6, 6}}.refused(t, "vllm", "cut data ranks of 4")
+	fixture{engine: v1alpha1.EngineVLLM, strategy: degrees(4, 1, 3), nodes: []int{6, 6}, options: Options{PodDevices: 6}}.refused(t, "vllm", "cut data ranks of 4")
 }

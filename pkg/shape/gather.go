@@ -246,7 +246,7 @@ func (g *gather) pool(vendor string, kinds []*merged, kept map[*fleet.NodeEntry]
 	}
 	for kind, l := range kinds {
 		start := len(p.Parts)
-		base := Part{Class: l.class, Kind: int32(kind), Limit: l.limit, Link: l.wires.Link, spans: l.spans, Wires: l.wires, Caps: l.caps}
+		base := Part{Class: l.class, Kind: int32(kind), Limit: l.limit, Link: l.wires.Link, Spans: l.spans, Wires: l.wires, Caps: l.caps}
 		for _, m := range l.members() {
 			n := g.cluster.Nodes()[m.Node]
 			first := len(refs)

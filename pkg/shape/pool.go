@@ -15,7 +15,7 @@ type Part struct {
 	Kind     int32 // parts of one kind are interchangeable
 	Limit    int   // largest tensor degree
 	Link     bool
-	spans    bool         // goes over nodes
+	Spans    bool         // goes over nodes
 	Previous bool         // has devices of the previous plan
 	Wires    *fleet.Wires // shared by the parts of a kind
 	Devices  []int32

@@ -43,14 +43,19 @@ func every(sample int) int {
 	return sample
 }
 
-// TestEveryPlanStarts plans models on two nodes of every shape of `simulate`, for every engine, and exports each plan: what is planned
-// is a command that its engine has the arguments for. Without RANKWRIGHT_EVERY it takes a sample.
+// TestEveryPlanStarts plans models on two nodes of every shape of `simulate` and on six that are occupied in part, for every engine, and exports
+// each plan: what is planned is a command that its engine has the arguments for. Without RANKWRIGHT_EVERY it takes a sample.
 func TestEveryPlanStarts(t *testing.T) {
-	step := every(7)
-	for number, name := range synthetic.Names() {
-		t.Run(name, func(t *testing.T) {
+	step := every(14)
+	for number, name := range append(synthetic.Names(), synthetic.Names()...) {
+		spec, label := synthetic.Spec{Nodes: counts(t, name, 2), Pattern: synthetic.Islands}, name
+		if number >= len(synthetic.Names()) {
+			spec = synthetic.Spec{Nodes: counts(t, name, 6), Pattern: synthetic.Fragments, Occupied: 4000, Seed: 3}
+			label += " occupied"
+		}
+		t.Run(label, func(t *testing.T) {
 			t.Parallel()
-			cluster, hosts := ofShape(t, name)
+			cluster, hosts := clusterOf(t, spec)
 			tried, started := number, 0
 			for _, e := range engine.Names() {
 				for _, of := range model.Families() {
@@ -78,7 +83,12 @@ func TestEveryPlanStarts(t *testing.T) {
 // ofShape is a cluster of two nodes of a shape of `simulate`.
 func ofShape(t *testing.T, name string) (*fleet.Cluster, mesh.Hosts) {
 	t.Helper()
-	nodes, err := synthetic.Build(synthetic.Spec{Nodes: counts(t, name, 2), Pattern: synthetic.Islands})
+	return clusterOf(t, synthetic.Spec{Nodes: counts(t, name, 2), Pattern: synthetic.Islands})
+}
+
+func clusterOf(t *testing.T, spec synthetic.Spec) (*fleet.Cluster, mesh.Hosts) {
+	t.Helper()
+	nodes, err := synthetic.Build(spec)
 	if err != nil {
 		t.Fatal(err)
 	}

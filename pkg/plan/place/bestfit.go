@@ -72,19 +72,16 @@ func (w *placer) slots(kinds [][]int32) []slot {
 	return slots
 }
 
-// carve takes groups off a part: the devices with the least memory that fit, in order of their ids.
+// carve takes groups off a part: the devices with the least memory that fit, in order of their nodes and ids.
 func (w *placer) carve(part *shape.Part, capacity int64, most int) [][]int32 {
-	type candidate struct {
-		at  int32
-		cap int64
-	}
-	fit := make([]candidate, 0, len(part.Devices))
+	fit := make([]device, 0, len(part.Devices))
 	for i, at := range part.Devices {
 		if part.Caps[i] >= w.needs[0] && (capacity == 0 || part.Caps[i] == capacity) && !w.taken[at] {
-			fit = append(fit, candidate{at, part.Caps[i]})
+			fit = append(fit, device{at, part.Caps[i]})
 		}
 	}
-	slices.SortStableFunc(fit, func(a, b candidate) int { return cmp.Compare(a.cap, b.cap) })
+	slices.SortStableFunc(fit, func(a, b device) int { return cmp.Compare(a.capacity, b.capacity) })
+	w.byNodes(part, fit)
 	var groups [][]int32
 	for len(groups) < most && len(fit) >= w.shape.Tensor {
 		group := make([]int32, w.shape.Tensor)

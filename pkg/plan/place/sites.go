@@ -113,15 +113,12 @@ func (l *siteList) refresh(s *site) {
 	for _, at := range s.parts {
 		part := &w.pool.Parts[at]
 		first := len(devices)
-		for i, device := range part.Devices {
-			if len(w.taken) > 0 && w.taken[device] {
-				continue
-			}
-			devices = append(devices, device)
+		for d := range w.free(part) {
+			devices = append(devices, d.at)
 			if len(devices)-first < w.shape.Tensor {
 				continue
 			}
-			g := group{capacity: part.Caps[i], devices: devices[first:len(devices):len(devices)], site: s.id}
+			g := group{capacity: d.capacity, devices: devices[first:len(devices):len(devices)], site: s.id}
 			g.previous = len(w.problem.Keep) > 0 && slices.ContainsFunc(g.devices, func(d int32) bool { return w.problem.Keep[d] })
 			slices.Sort(g.devices)
 			s.groups = append(s.groups, g)
