@@ -139,3 +139,44 @@ func TestRecommendCompletion(t *testing.T) {
 		}
 	}
 }
+
+// TestSavedHostsAreEstimated: estimate and train take the devices of a saved inventory, which here are as the catalogue has them.
+func TestSavedHostsAreEstimated(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "hosts")
+	ok(t, "", "simulate", "--shape", "h100x8=1", "--write", folder)
+	written, err := os.ReadDir(folder)
+	if err != nil || len(written) != 1 {
+		t.Fatal(written, err)
+	}
+	content, err := os.ReadFile(filepath.Join(folder, written[0].Name()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{
+		"estimate --model Llama-3.3-70B --tp 4 --concurrency 32 -o json", "estimate --model Llama-3.3-70B --tp 8 --pp 2 --network-gbps 100 -o json",
+		"train --model Llama-3.1-8B --data 8 --sharding FSDP -o json",
+	} {
+		args := strings.Fields(command)
+		want := ok(t, "", append(args, "--device", "H100", "--network-gbps", "400")...)
+		if strings.Contains(command, "--network-gbps") {
+			want = ok(t, "", append(args, "--device", "H100")...)
+		}
+		if diff := cmp.Diff(want, ok(t, string(content), append(args, "-f", "-")...)); diff != "" {
+			t.Errorf("%s (-catalogue +inventory):\n%s", command, diff)
+		}
+	}
+	for args, want := range map[string]string{
+		"--device L4 -f -":    "has no L4: name what it has, NVIDIA H100 80GB HBM3",
+		"--memory 80Gi -f -":  "-f gives the devices",
+		"-f " + folder + "/x": "no such file",
+	} {
+		r := run(t, string(content), append([]string{"estimate", "--model", "Llama-3.1-8B"}, strings.Fields(args)...)...)
+		if r.Code == term.ExitOK || !strings.Contains(r.Err, want) {
+			t.Errorf("%s: %d, %q; want %q", args, r.Code, r.Err, want)
+		}
+	}
+	misspelt := strings.Replace(string(content), "devices:", "devises:", 1)
+	if r := run(t, misspelt, "estimate", "--model", "Llama-3.1-8B", "-f", "-"); r.Code != term.ExitFailure || !strings.Contains(r.Err, "devises") {
+		t.Errorf("an unknown field: %d, %q", r.Code, r.Err)
+	}
+}

@@ -18,9 +18,11 @@ import (
 type deploymentFlags struct {
 	model, engine, weights, kv string
 	device                     DeviceFlags
+	file                       string // with an inventory
 	degrees                    estimate.Degrees
 	perNode                    int
 	network                    float64
+	changed                    func(flag string) bool
 }
 
 func (f *deploymentFlags) addModel(command *cobra.Command, usual v1alpha1.Engine) {
@@ -37,6 +39,9 @@ func (f *deploymentFlags) addModel(command *cobra.Command, usual v1alpha1.Engine
 func (f *deploymentFlags) addDegrees(command *cobra.Command) {
 	f.device.Add(command, "device as its driver reports it (`PRODUCT`), or in short: H100, MI300X")
 	flags := command.Flags()
+	f.changed = flags.Changed
+	flags.StringVarP(&f.file, "filename", "f", "", "file with a saved inventory, whose devices are meant, as if they were empty; - for standard input")
+	_ = command.MarkFlagFilename("filename", "json", "yaml", "yml")
 	flags.IntVar(&f.degrees.Tensor, "tp", 1, "tensor-parallel degree: devices that share each layer")
 	flags.IntVar(&f.degrees.Pipeline, "pp", 1, "pipeline-parallel degree: stages of layers")
 	flags.IntVar(&f.degrees.Expert, "ep", 1, "expert-parallel degree: ranks that have whole experts")
@@ -56,8 +61,8 @@ func (f *deploymentFlags) find(streams term.Streams, needsDevice bool) (estimate
 	if f.model == "" {
 		return d, term.Usagef("no model: name one with --model")
 	}
-	if !f.device.Given() && needsDevice {
-		return d, term.Usagef("no device: name one with --device, or describe one with --memory, --bandwidth and --tflops")
+	if !f.device.Given() && f.file == "" && needsDevice {
+		return d, term.Usagef("no device: name one with --device, describe one with --memory, --bandwidth and --tflops, or give an inventory with -f")
 	}
 	var err error
 	if d.Engine, err = estimate.FindEngine(f.engine); err != nil {
@@ -80,7 +85,10 @@ func (f *deploymentFlags) find(streams term.Streams, needsDevice bool) (estimate
 			return d, term.Usagef("%w", err)
 		}
 	}
-	if f.device.Given() {
+	switch {
+	case f.file != "":
+		err = f.found(&d, streams)
+	case f.device.Given():
 		d.Product, err = f.device.Find()
 	}
 	return d, err

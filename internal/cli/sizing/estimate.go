@@ -42,7 +42,10 @@ room are computed again.`,
 		Example: `  kubectl rankwright estimate --model Llama-3.3-70B-FP8 --device H100 --tp 2 --isl 1000 --osl 1000
   kubectl rankwright estimate --model deepseek-ai/DeepSeek-R1 --device "NVIDIA H200" --engine SGLang --tp 8 \
     --concurrency 64 -o json
-  kubectl rankwright estimate --model ./config.json --device MI300X --weights FP8 -o explain`,
+  kubectl rankwright estimate --model ./config.json --device MI300X --weights FP8 -o explain
+
+  # The devices of this host
+  kubectl rankwright detect -o yaml | kubectl rankwright estimate --model Llama-3.1-8B -f -`,
 		Args: term.Arguments(0, "estimate takes flags only"),
 		RunE: func(*cobra.Command, []string) error {
 			serving, err := options.serving(streams)
