@@ -27,10 +27,51 @@ type TrainingCalibration struct {
 // TrainingLogarithms are natural logarithms of constants, or what is added to them, in the order of the constants.
 type TrainingLogarithms [trainingConstants]float64
 
-// TrainedFamily is a family that was measured, with the furthest that was.
+// TrainedFamily is a family that was measured, with the furthest that was, and what jobs were told beside degrees.
 type TrainedFamily struct {
 	Family
-	Reach Reach `json:"reach"`
+	Reach   Reach   `json:"reach"`
+	Options Options `json:"options"`
+}
+
+func (f *TrainedFamily) join(reach *Reach, options *Options) {
+	f.Reach.join(reach)
+	for i, told := range options {
+		f.Options[i] = f.Options[i] || told
+	}
+}
+
+// Join extends what was measured to a job.
+func (f *TrainedFamily) Join(t *Training) {
+	reach, options := t.reach(), t.options()
+	f.join(&reach, &options)
+}
+
+// covers says whether a job goes no further than what was measured.
+func (f *TrainedFamily) covers(t *Training) bool {
+	need, told := t.reach(), t.options()
+	return f.Reach.covers(&need) && f.Options.missing(&told) < 0
+}
+
+// describe says how a job goes further than what was measured; empty where it does not.
+func (f *TrainedFamily) describe(t *Training) string {
+	need, told := t.reach(), t.options()
+	if text := f.Reach.describe(&need); text != "" {
+		return text
+	}
+	if i := f.Options.missing(&told); i >= 0 {
+		return optionNames[i]
+	}
+	return ""
+}
+
+// anywhere is what was measured of all families.
+func (c *TrainingCalibration) anywhere() TrainedFamily {
+	var all TrainedFamily
+	for i := range c.Families {
+		all.join(&c.Families[i].Reach, &c.Families[i].Options)
+	}
+	return all
 }
 
 // Constants returns the constants of an architecture; one that was not measured adds nothing to the base. No more is hidden than there is.
@@ -46,35 +87,31 @@ func (c *TrainingCalibration) Constants(architecture string) TrainingConstants {
 
 // Basis returns what an estimate of a job of a family rests on.
 func (c *TrainingCalibration) Basis(f Family, t *Training) Basis {
-	need, near := t.reach(), Roofline
-	var anywhere Reach
+	near := Roofline
 	for i := range c.Families {
 		of := &c.Families[i]
-		anywhere.join(&of.Reach)
 		switch {
-		case of.Family == f && of.Reach.covers(&need):
+		case of.Family == f && of.covers(t):
 			near = SameFamily
 		case of.Architecture == f.Architecture || of.Engine == f.Engine:
 			near = min(near, Related)
 		}
 	}
-	if !anywhere.covers(&need) {
+	if all := c.anywhere(); !all.covers(t) {
 		return Roofline
 	}
 	return near
 }
 
-// beyond names the first degree of a job that lies outside what was measured of its family, or of all where nothing of it was.
+// beyond names the first degree or option of a job that lies outside what was measured of its family, or of all where nothing of it was.
 func (c *TrainingCalibration) beyond(f Family, t *Training) string {
-	need := t.reach()
-	var reach Reach
 	for i := range c.Families {
 		if c.Families[i].Family == f {
-			return c.Families[i].Reach.describe(&need)
+			return c.Families[i].describe(t)
 		}
-		reach.join(&c.Families[i].Reach)
 	}
-	return reach.describe(&need)
+	all := c.anywhere()
+	return all.describe(t)
 }
 
 // Spread returns how far measurements are from estimates at a basis.
@@ -86,6 +123,7 @@ func (c *TrainingCalibration) Spread(b Basis) float64 {
 type trainingFile struct {
 	Constants  []string `json:"constants"`
 	Dimensions []string `json:"dimensions"`
+	Options    []string `json:"options"`
 	TrainingCalibration
 }
 
@@ -95,15 +133,16 @@ func parseTraining(data []byte) (*TrainingCalibration, error) {
 	if err := json.Unmarshal(data, &f); err != nil {
 		return nil, fmt.Errorf("calibration of training: %w", err)
 	}
-	if !slices.Equal(f.Constants, trainingNames[:]) || !slices.Equal(f.Dimensions, dimensionNames[:]) {
-		return nil, fmt.Errorf("calibration of training: constants are %q and dimensions %q: fit again, this version has %q and %q", f.Constants, f.Dimensions, trainingNames, dimensionNames)
+	if !slices.Equal(f.Constants, trainingNames[:]) || !slices.Equal(f.Dimensions, dimensionNames[:]) || !slices.Equal(f.Options, optionNames[:]) {
+		return nil, fmt.Errorf("calibration of training: constants are %q, dimensions %q and options %q: fit again, this version has %q, %q and %q", f.Constants, f.Dimensions, f.Options,
+			trainingNames, dimensionNames, optionNames)
 	}
 	return &f.TrainingCalibration, nil
 }
 
 // FormatTraining writes a calibration as it is read.
 func FormatTraining(c *TrainingCalibration) ([]byte, error) {
-	data, err := json.MarshalIndent(trainingFile{trainingNames[:], dimensionNames[:], *c}, "", " ")
+	data, err := json.MarshalIndent(trainingFile{trainingNames[:], dimensionNames[:], optionNames[:], *c}, "", " ")
 	if err != nil {
 		return nil, fmt.Errorf("calibration of training: %w", err)
 	}

@@ -145,9 +145,7 @@ func trainedFamilies(observations []truth.Observation) []cost.TrainedFamily {
 		if at < 0 {
 			at, families = len(families), append(families, cost.TrainedFamily{Family: o.Family})
 		}
-		for i, n := range o.Training.Reach() {
-			families[at].Reach[i] = max(families[at].Reach[i], n)
-		}
+		families[at].Join(o.Training)
 	}
 	slices.SortFunc(families, func(a, b cost.TrainedFamily) int { return compare(a.Family, b.Family) })
 	return families
