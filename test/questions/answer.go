@@ -24,7 +24,7 @@ type answer struct {
 // read takes the answer from what the command printed.
 func (q *question) read(output, errors string, failed bool) (answer, error) {
 	if q.Judge == refused {
-		return answer{Refusal: refusalOf(output, errors, failed)}, nil
+		return answer{Refusal: refusalOf(errors, failed)}, nil
 	}
 	var printed any
 	if err := json.Unmarshal([]byte(output), &printed); err != nil {
@@ -88,20 +88,21 @@ func (q *question) right(a answer) bool {
 	case within:
 		return math.Abs(number-low) <= low*q.Percent/100
 	case digits:
-		scale := math.Pow10(q.Digits)
-		return math.Round(number*scale) == math.Round(low*scale)
+		const exact = 1e-9 // half a digit may have been rounded either way
+		return math.Abs(number-low) <= (0.5+exact)*math.Pow10(-q.Digits)
 	case between:
 		return low <= number && number <= high
 	}
 	return false
 }
 
-// refusalOf is why a command gave no plan or estimate: its error, or the reason in what it printed.
-func refusalOf(output, errors string, failed bool) string {
+// refusalOf is the first line of the error of a command that failed.
+func refusalOf(errors string, failed bool) string {
 	if !failed {
 		return ""
 	}
-	return strings.Join(strings.Fields(errors+" "+output), " ")
+	first, _, _ := strings.Cut(strings.TrimSpace(errors), "\n")
+	return first
 }
 
 // pathValue finds a value by names joined by points: a[0] is an element, a[name=1] the first one that has it so.

@@ -16,31 +16,45 @@ func page(questions []question, answers []answer) string {
 			missed++
 		}
 	}
-	fmt.Fprintf(&b, `# Questions
-
-What somebody asks before buying or deploying, the command that answers it, and what is known of it publicly. Of %d answers %d agree
-with what is known; the others are marked, with the reason as far as it is known. Questions and what is known were written down
-before any command was run, and none was dropped for its answer.
-
-An answer in time, tokens per second or money agrees where what is known lies in the range that it states. One in bytes or requests
-agrees within what [memory.md](memory.md) states, a count where it is the same rounded as published, and a yes, no or refusal where it is
-the same. `+"`go test ./test/questions`"+` runs every command and holds this page to what they print; `+"`-update`"+` writes it anew. The data are in
-`+"[test/questions/questions.json](../test/questions/questions.json)"+`, in whose folder the commands are run. "kubectl rankwright" before and "-o json"
-after the commands are left out.
-`, len(questions), len(questions)-missed)
+	fmt.Fprintf(&b, introduction, len(questions), len(questions)-missed)
 	topic := ""
 	for i := range questions {
 		q := &questions[i]
 		if q.Topic != topic {
 			topic = q.Topic
-			fmt.Fprintf(&b, "\n## %s\n\n| question | command | answer | known publicly | verdict |\n|---|---|---|---|---|\n", topic)
+			fmt.Fprintf(&b, "\n## %s\n\n| question | command | answer | known publicly | source | verdict |\n|---|---|---|---|---|---|\n", topic)
 		}
-		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s |\n", q.Question, q.shortCommand(), cell(q.answered(answers[i])), cell(q.known()), cell(q.verdict(answers[i])))
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %s |\n",
+			q.Question, q.shortCommand(), q.answered(answers[i]), q.known(), q.sources(), q.verdict(answers[i]))
+	}
+	b.WriteString(corrections)
+	for i := range questions {
+		if q := &questions[i]; q.Corrected != "" {
+			fmt.Fprintf(&b, "- %s %s\n", q.Question, q.Corrected)
+		}
 	}
 	return b.String()
 }
 
-func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+// introduction takes the number of answers, and of those that agree.
+const introduction = `# Questions
+
+What is asked before hardware is bought or a model is deployed, the command that answers it, and what is known of it publicly. Of %d answers
+%d agree with what is known; the others are marked with the reason. Questions and what is known were written down before any command
+was run, and none was dropped for its answer; what was corrected after the first run is [below](#corrected-after-the-first-run).
+
+An answer in time, tokens per second or money agrees where what is known lies in the range that it states. One in bytes or requests
+agrees within what [memory.md](memory.md) states, one that was published rounded where it rounds to the same, and a yes, a no or a refusal where it is
+the same. ` + "`go test ./test/questions`" + ` runs every command and holds this page to what they print; ` + "`-update`" + ` writes it anew. The data are in
+[test/questions/questions.json](../test/questions/questions.json), in whose folder the commands are run. "kubectl rankwright" before and "-o json"
+after the commands are left out.
+`
+
+// corrections heads the list of what was changed.
+const corrections = `
+## Corrected after the first run
+
+`
 
 func (q *question) shortCommand() string {
 	return strings.TrimSuffix(strings.TrimPrefix(q.Command, "kubectl rankwright "), " -o json")
@@ -82,7 +96,7 @@ func (q *question) number(value float64, a answer) string {
 	return text
 }
 
-// known is what is known in words, with its sources.
+// known is what is known, in words.
 func (q *question) known() string {
 	text := q.Known.Says
 	if text == "" {
@@ -99,10 +113,15 @@ func (q *question) known() string {
 			text += " " + q.Unit
 		}
 	}
-	for _, s := range q.Sources {
-		text += fmt.Sprintf(" ([%s](%s))", s.Of, s.Address)
-	}
 	return text
+}
+
+func (q *question) sources() string {
+	list := make([]string, len(q.Sources))
+	for i, s := range q.Sources {
+		list[i] = fmt.Sprintf("[%s](%s)", s.Of, s.Address)
+	}
+	return strings.Join(list, ", ")
 }
 
 func (q *question) verdict(a answer) string {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// questionsJSON was written before any of its commands was run.
+// questionsJSON was written before any of its commands was run, but for what says that it was corrected.
 //
 //go:embed questions.json
 var questionsJSON []byte
@@ -35,6 +35,8 @@ type question struct {
 	Sources []source `json:"sources"`
 	// Miss says why the answer is off, where it is known to be.
 	Miss string `json:"miss"`
+	// Corrected says what of the question was changed after its command was first run, and why.
+	Corrected string `json:"corrected"`
 }
 
 // known is what is known publicly: a value, or what lies from Low to High.
