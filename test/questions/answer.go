@@ -105,9 +105,14 @@ func refusalOf(errors string, failed bool) string {
 	return first
 }
 
-// pathValue finds a value by names joined by points: a[0] is an element, a[name=1] the first one that has it so.
+// pathValue finds a value by names joined by points: a[0] is an element, a[name=1] the first one that has it so, a.length how many
+// there are.
 func pathValue(value any, path string) (any, bool) {
 	for name := range strings.SplitSeq(path, ".") {
+		if list, isList := value.([]any); isList && name == "length" {
+			value = float64(len(list))
+			continue
+		}
 		name, index, indexed := strings.Cut(strings.TrimSuffix(name, "]"), "[")
 		object, ok := value.(map[string]any)
 		if !ok {

@@ -3,7 +3,6 @@ package questions
 import (
 	"bytes"
 	"flag"
-	"fmt"
 	"net/url"
 	"os"
 	"strings"
@@ -154,12 +153,12 @@ func TestJudge(t *testing.T) {
 
 func TestPathValue(t *testing.T) {
 	printed := map[string]any{"offers": []any{map[string]any{"count": 8.0}, map[string]any{"count": 1.0, "usd": 3.0}}}
-	for path, want := range map[string]any{"offers[count=1].usd": 3.0, "offers[0].count": 8.0, "offers[2].usd": nil, "none": nil, "offers.usd": nil} {
+	for path, want := range map[string]any{"offers[count=1].usd": 3.0, "offers[0].count": 8.0, "offers.length": 2.0, "offers[2].usd": nil, "none": nil, "offers.usd": nil} {
 		if got, found := pathValue(printed, path); got != want || found != (want != nil) {
 			t.Errorf("%s: %v, %t, want %v", path, got, found, want)
 		}
 	}
 	if diff := cmp.Diff([]string{"--device", "RTX 4090", "--tp", "2"}, words(`--device "RTX 4090" --tp 2`)); diff != "" {
-		t.Error(fmt.Sprint(diff))
+		t.Error(diff)
 	}
 }
