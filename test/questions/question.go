@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// questionsJSON was written before any of its commands was run, but for what says that it was corrected.
+// questionsJSON has what was known of each question before its command was run, but where it says that it was corrected.
 //
 //go:embed questions.json
 var questionsJSON []byte
