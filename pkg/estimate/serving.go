@@ -265,7 +265,11 @@ func Serve(s Serving) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.on(p, l)
+	a, err := s.on(p, l)
+	if err == nil && !a.Fits {
+		a.Reason, err = s.lighter(p, a.Reason)
+	}
+	return a, err
 }
 
 // on estimates a valid deployment on the devices that the planner looks at.
