@@ -15,6 +15,8 @@ type Answer struct {
 	Fits bool `json:"fits"`
 	// Reason says why the model does not fit; empty where it does.
 	Reason string `json:"reason,omitempty"`
+	// Uncertain says that the model would not fit, or would, if memory were off by no more than it may be (memory.Doubt).
+	Uncertain bool `json:"uncertain,omitempty"`
 	// Memory is the bytes of each device of the fullest stage, by component.
 	Memory Memory `json:"memory"`
 	// The figures are null where the model does not fit.
@@ -92,6 +94,21 @@ func (s *Serving) answer(p *place) *Answer {
 func (a *Answer) show(f *memory.Footprint, ends []int, device memory.Device) {
 	a.Stages = divide(f, ends, device)
 	a.Memory, a.footprint = fullest(a.Stages), f
+}
+
+// judge says whether the stages fit, and warns where memory is not known well enough to say so.
+func (a *Answer) judge() {
+	a.Reason = shortfall(a.Stages)
+	a.Fits = a.Reason == ""
+	spare := margin(a.Stages)
+	if a.Uncertain = math.Abs(spare) < memory.Doubt; !a.Uncertain {
+		return
+	}
+	warning := fmt.Sprintf("one request leaves %.1f %% of the memory that is needed, which is known to %.0f %%: it may not start", 100*spare, 100*memory.Doubt)
+	if !a.Fits {
+		warning = fmt.Sprintf("%.1f %% of the memory that is needed is missing, which is known to %.0f %%: it may start all the same", -100*spare, 100*memory.Doubt)
+	}
+	a.Warnings = append(slices.Clip(a.Warnings), warning)
 }
 
 // times fills in the times in milliseconds and the tokens per second of all copies.

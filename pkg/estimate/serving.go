@@ -280,10 +280,10 @@ func (s *Serving) on(p *place, l *look) (*Answer, error) {
 	}
 	a := s.answer(p)
 	a.show(c.Footprint.Footprint, c.Ends, l.memory)
-	if a.Reason = shortfall(a.Stages); a.Reason != "" {
+	a.judge()
+	if !a.Fits {
 		return a, nil
 	}
-	a.Fits = true
 	a.Concurrency = s.running(p, tightest(a.Stages), c.Footprint.Setup().Inference.BatchedSequences)
 	if err := s.times(p, a, c, l.flavor.Offer); err != nil {
 		return nil, err

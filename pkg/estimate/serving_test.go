@@ -271,3 +271,26 @@ func TestStorageOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestVerdictsNearTheLimit: an answer whose memory is nearer to the limit than it is known says so, on both sides of the limit, and one further away does not.
+func TestVerdictsNearTheLimit(t *testing.T) {
+	d := deployed(t, "Llama-3.1-8B", "H100", "vLLM", "BF16")
+	full, err := Serve(Serving{Deployment: d, Load: Load{Input: 10, Output: 10, Concurrency: 1}, MaxBatchedTokens: 2048, MaxSequences: 256})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := full.Stages[0]
+	for share, want := range map[float64]bool{1.10: false, 1.00: true, 0.98: true, 0.90: false} {
+		small := d
+		less := float64(of.Available) - share*float64(of.Memory.Total)
+		small.Product.ReportedMiB = d.Product.UsableMiB() - int64(less/0.9/(1<<20)) // vLLM takes nine tenths of a device
+		got, err := Serve(Serving{Deployment: small, Load: Load{Input: 10, Output: 10, Concurrency: 1}, MaxBatchedTokens: 2048, MaxSequences: 256})
+		if err != nil {
+			t.Fatal(err)
+		}
+		warned := strings.Contains(strings.Join(got.Warnings, " "), "which is known to 2 %")
+		if got.Uncertain != want || warned != want || got.Fits != (share > 0.99) {
+			t.Errorf("%d of %d available; %.2f of what is needed: fits %t, uncertain %t, warnings %q", got.Stages[0].Memory.Total, got.Stages[0].Available, share, got.Fits, got.Uncertain, got.Warnings)
+		}
+	}
+}

@@ -69,6 +69,16 @@ func tightest(stages []Stage) int64 {
 	return least
 }
 
+// margin returns what the tightest stage leaves of a device, as a share of what it needs there; below 0 where it does not fit.
+func margin(stages []Stage) float64 {
+	least := math.Inf(1)
+	for i := range stages {
+		s := &stages[i]
+		least = min(least, float64(s.Available-s.Memory.Total)/float64(max(1, s.Memory.Total)))
+	}
+	return least
+}
+
 // shortfall says why the stages do not fit; empty where they do.
 func shortfall(stages []Stage) string {
 	for i := range stages {

