@@ -1,0 +1,112 @@
+package scale
+
+import (
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Calls counts requests by verb and resource: "list pods", "patch deviceMeshes/status".
+type Calls map[string]Count
+
+// Count is how many requests there were, and the bytes of their answers.
+type Count struct{ Requests, Bytes int64 }
+
+// Since returns what was counted after an earlier moment.
+func (c Calls) Since(earlier Calls) Calls {
+	more := Calls{}
+	for name, n := range c {
+		if n.Requests -= earlier[name].Requests; n.Requests > 0 {
+			n.Bytes -= earlier[name].Bytes
+			more[name] = n
+		}
+	}
+	return more
+}
+
+// Of sums up the calls whose names begin with one of some words.
+func (c Calls) Of(verbs ...string) Count {
+	var sum Count
+	for name, n := range c {
+		if verb, _, _ := strings.Cut(name, " "); slices.Contains(verbs, verb) {
+			sum.Requests, sum.Bytes = sum.Requests+n.Requests, sum.Bytes+n.Bytes
+		}
+	}
+	return sum
+}
+
+// Names are the names of calls in order.
+func (c Calls) Names() []string { return slices.Sorted(maps.Keys(c)) }
+
+// counter stands before every request of the operator.
+type counter struct {
+	next http.RoundTripper
+
+	mu    sync.Mutex
+	calls Calls
+}
+
+func (c *counter) snapshot() Calls {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.calls)
+}
+
+func (c *counter) add(name string, requests, bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.calls[name]
+	c.calls[name] = Count{n.Requests + requests, n.Bytes + bytes}
+}
+
+// RoundTrip counts a request and the bytes of its answer.
+func (c *counter) RoundTrip(request *http.Request) (*http.Response, error) {
+	name := nameOf(request)
+	c.add(name, 1, 0)
+	answer, err := c.next.RoundTrip(request)
+	if err == nil {
+		answer.Body = &counted{answer.Body, func(n int) { c.add(name, 0, int64(n)) }}
+	}
+	return answer, err
+}
+
+type counted struct {
+	io.ReadCloser
+	add func(int)
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.add(n)
+	return n, err
+}
+
+// nameOf is the verb and the resource of a request, with its subresource.
+func nameOf(request *http.Request) string {
+	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
+	rest := parts[min(len(parts), 3):] // apis/GROUP/VERSION
+	if len(parts) > 0 && parts[0] == "api" {
+		rest = parts[min(len(parts), 2):]
+	}
+	if len(rest) > 2 && rest[0] == "namespaces" {
+		rest = rest[2:]
+	}
+	if len(rest) == 0 {
+		return "get discovery"
+	}
+	resource, one := rest[0], len(rest) > 1
+	if len(rest) > 2 {
+		resource += "/" + rest[2]
+	}
+	verb := map[string]string{http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete", http.MethodGet: "list"}[request.Method]
+	switch {
+	case request.URL.Query().Get("watch") != "":
+		verb = "watch"
+	case verb == "list" && one:
+		verb = "get"
+	}
+	return verb + " " + resource
+}

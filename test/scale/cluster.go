@@ -1,0 +1,154 @@
+package scale
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/plan/synthetic"
+)
+
+// Namespaces of a run.
+const (
+	home           = "scale"
+	operatorHome   = "rankwright-operator"
+	agentNamespace = "rankwright-node-agent"
+)
+
+// shapes are those of eight devices, which have equal shares of the nodes.
+var shapes = []string{"h100x8", "h200x8", "mi300x8", "b200x8", "a100-80x8"}
+
+// writers is how many requests are under way at once where a cluster is built.
+const writers = 32
+
+// build makes namespaces, nodes with inventories and Leases of their agents, and pods.
+func (r *run) build(ctx context.Context, _ *Report) error {
+	for _, name := range []string{home, operatorHome, agentNamespace} {
+		err := r.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		if client.IgnoreAlreadyExists(err) != nil {
+			return fmt.Errorf("namespace: %w", err)
+		}
+	}
+	nodes, err := r.nodes()
+	if err != nil {
+		return err
+	}
+	each := make([]int, len(nodes))
+	for i := range r.Pods {
+		each[i%len(nodes)]++
+	}
+	return r.parallel(ctx, "nodes", len(nodes), func(ctx context.Context, i int) error { return r.node(ctx, &nodes[i], each[i]) })
+}
+
+// nodes are synthetic nodes, in equal shares of all shapes.
+func (r *run) nodes() ([]fleet.Node, error) {
+	spec := synthetic.Spec{Pattern: synthetic.Islands}
+	for i, name := range shapes {
+		s, err := synthetic.Lookup(name)
+		if err != nil {
+			return nil, fmt.Errorf("shape: %w", err)
+		}
+		if n := (r.Nodes + i) / len(shapes); n > 0 {
+			spec.Nodes = append(spec.Nodes, synthetic.Count{Shape: s, Nodes: n})
+		}
+	}
+	nodes, err := synthetic.Build(spec)
+	if err != nil {
+		return nil, fmt.Errorf("nodes: %w", err)
+	}
+	return nodes, nil
+}
+
+// node makes a node with its inventory, the Lease of its agent, and pods that hold its last devices.
+func (r *run) node(ctx context.Context, of *fleet.Node, pods int) error {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: of.Name, Labels: of.Labels}, Spec: corev1.NodeSpec{ProviderID: "scale://" + of.Name}}
+	if err := r.client.Create(ctx, node); err != nil {
+		return fmt.Errorf("node: %w", err)
+	}
+	room := corev1.ResourceList{corev1.ResourceCPU: *quantity(192), corev1.ResourceMemory: *quantity(2 << 40), corev1.ResourcePods: *quantity(110)}
+	for _, resource := range []corev1.ResourceName{"nvidia.com/gpu", "amd.com/gpu"} {
+		room[resource] = *quantity(8)
+	}
+	node.Status = corev1.NodeStatus{
+		Capacity: room, Allocatable: room, Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: of.Address}},
+		Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+	}
+	if err := r.client.Status().Update(ctx, node); err != nil {
+		return fmt.Errorf("node status: %w", err)
+	}
+	inventory := &v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: of.Name}}
+	if err := r.client.Create(ctx, inventory); err != nil {
+		return fmt.Errorf("inventory: %w", err)
+	}
+	inventory.Status = of.Inventory.Status
+	for i := range pods {
+		pod, err := r.pod(ctx, of.Name, i)
+		if err != nil {
+			return err
+		}
+		devices := inventory.Status.Devices
+		inventory.Status.Allocations = append(inventory.Status.Allocations, v1alpha1.Allocation{
+			Device: devices[len(devices)-1-i].ID, Namespace: pod.Namespace, Pod: pod.Name, Container: "main",
+		})
+	}
+	if err := r.client.Status().Update(ctx, inventory); err != nil {
+		return fmt.Errorf("inventory status: %w", err)
+	}
+	return r.beat(ctx, of.Name)
+}
+
+// pod makes a running pod on a node.
+func (r *run) pod(ctx context.Context, node string, number int) (*corev1.Pod, error) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: fmt.Sprintf("%s-%d", node, number)},
+		Spec:       corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "main", Image: "none"}}},
+	}
+	if err := r.client.Create(ctx, pod); err != nil {
+		return nil, fmt.Errorf("pod: %w", err)
+	}
+	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning}
+	if err := r.client.Status().Update(ctx, pod); err != nil {
+		return nil, fmt.Errorf("pod status: %w", err)
+	}
+	return pod, nil
+}
+
+// beat writes the Lease of a node's agent.
+func (r *run) beat(ctx context.Context, node string) error {
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: agentNamespace, Name: node}}
+	lease.Spec = coordinationv1.LeaseSpec{
+		HolderIdentity: &node, LeaseDurationSeconds: ptr.To(int32(3600)), RenewTime: &metav1.MicroTime{Time: r.clock()},
+	}
+	err := r.client.Create(ctx, lease)
+	if client.IgnoreAlreadyExists(err) != nil {
+		return fmt.Errorf("lease: %w", err)
+	}
+	if err != nil {
+		err = r.client.Update(ctx, lease)
+	}
+	return err
+}
+
+// parallel does something so many times, and says how far it is every few seconds.
+func (r *run) parallel(ctx context.Context, what string, count int, do func(context.Context, int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(writers)
+	last := r.clock()
+	for i := range count {
+		if now := r.clock(); now.Sub(last) > 5*time.Second {
+			r.logf("  %d of %d %s", i, count, what)
+			last = now
+		}
+		group.Go(func() error { return do(ctx, i) })
+	}
+	return group.Wait()
+}

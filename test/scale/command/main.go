@@ -1,0 +1,96 @@
+// Scale measures the operator on a large, busy cluster: see the package above.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/pprof"
+	"syscall"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/rankwright/rankwright/internal/repository"
+	"github.com/rankwright/rankwright/test/controlplane"
+	"github.com/rankwright/rankwright/test/scale"
+)
+
+func main() {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx)
+	cancel()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "scale:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	flags := flag.NewFlagSet("scale", flag.ContinueOnError)
+	o := scale.Options{Log: os.Stderr}
+	flags.IntVar(&o.Nodes, "nodes", 5000, "nodes of eight devices")
+	flags.IntVar(&o.Placements, "placements", 1000, "placements that arrive at once")
+	flags.IntVar(&o.Unplaceable, "unplaceable", 100, "placements that cannot be placed")
+	flags.IntVar(&o.Pods, "pods", 8000, "pods that hold devices")
+	flags.IntVar(&o.Leases, "leases", 83, "Leases of agents that are renewed a second")
+	flags.IntVar(&o.Inventories, "inventories", 20, "inventories that are written a second")
+	flags.IntVar(&o.Bare, "bare", 200, "placements whose objects a bare client writes (0: none)")
+	flags.DurationVar(&o.Settle, "settle", 20*time.Minute, "longest time until all are placed")
+	kubeconfig := flags.String("kubeconfig", "", "cluster with Rankwright's kinds and without its operator, in place of an API server of its own")
+	profile := flags.String("profile", "", "file to write a profile of the processor to")
+	if err := flags.Parse(os.Args[1:]); err != nil {
+		return err
+	}
+	config, stop, err := cluster(ctx, *kubeconfig)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if *profile != "" {
+		file, err := os.Create(*profile)
+		if err != nil {
+			return fmt.Errorf("profile: %w", err)
+		}
+		defer file.Close()
+		if err := pprof.StartCPUProfile(file); err != nil {
+			return fmt.Errorf("profile: %w", err)
+		}
+		defer pprof.StopCPUProfile()
+	}
+	report, err := scale.Measure(ctx, config, o)
+	if report != nil {
+		if printed := report.Print(os.Stdout); err == nil {
+			err = printed
+		}
+	}
+	return err
+}
+
+// cluster is the one of a kubeconfig, or a control plane that is started.
+func cluster(ctx context.Context, kubeconfig string) (*rest.Config, func(), error) {
+	if kubeconfig != "" {
+		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+		if err != nil {
+			return nil, nil, fmt.Errorf("kubeconfig: %w", err)
+		}
+		return config, func() {}, nil
+	}
+	root, err := repository.Root()
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := controlplane.Start(ctx, controlplane.Options{Log: os.Stderr})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.InstallCRDs(ctx, filepath.Join(root, "config", "crd")); err != nil {
+		c.Stop()
+		return nil, nil, err
+	}
+	return c.Config(), c.Stop, nil
+}
