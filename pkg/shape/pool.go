@@ -34,6 +34,15 @@ type Pool struct {
 	forms   []ZoneForm
 }
 
+// Devices is the number of devices.
+func (p *Pool) Devices() int {
+	devices := 0
+	for _, kind := range p.Kinds {
+		devices += len(kind) * len(p.Parts[kind[0]].Caps)
+	}
+	return devices
+}
+
 // zone is the parts with one value of the topology level.
 type zone struct {
 	Parts   []int32

@@ -143,15 +143,10 @@ const moreSites = 8
 
 // onFewSites takes the sites with the most room until the stages fit, then the smallest last site that does.
 func (w *placer) onFewSites(l *siteList) *chain {
-	order := make([]*site, 0, len(l.sites))
-	for i := range l.sites {
-		if len(l.sites[i].groups) > 0 {
-			order = append(order, &l.sites[i])
-		}
+	order := l.roomiest()
+	if none := slices.IndexFunc(order, func(s *site) bool { return len(s.groups) == 0 }); none >= 0 {
+		order = order[:none]
 	}
-	slices.SortStableFunc(order, func(a, b *site) int {
-		return cmp.Or(cmp.Compare(b.sum(w.shape.Stages), a.sum(w.shape.Stages)), shape.PreviousFirst(a.previous(), b.previous()))
-	})
 	count, fewest := 0, 0
 	for n, s := range order {
 		count += len(s.groups)

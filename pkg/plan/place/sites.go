@@ -20,6 +20,8 @@ type site struct {
 	id     int32
 	parts  []int32
 	groups []group
+	number int   // in the list
+	room   int64 // sum of as many of the largest groups as there are stages
 }
 
 // siteList is the sites of a view in order of name; class limits it to one class, -1 means any.
@@ -28,6 +30,8 @@ type siteList struct {
 	sites  []site
 	at     map[int32]int // sites by id
 	spare  []int32       // room for the devices of groups
+	order  []*site       // as roomiest returns it
+	moved  []*site       // sites that changed since
 }
 
 func newSites(w *placer, kinds [][]int32, class int32) *siteList {
@@ -46,7 +50,7 @@ func newSites(w *placer, kinds [][]int32, class int32) *siteList {
 		if !ok {
 			i = len(l.sites)
 			l.at[id] = i
-			l.sites = append(l.sites, site{id: id})
+			l.sites = append(l.sites, site{id: id, number: i})
 		}
 		l.sites[i].parts = append(l.sites[i].parts, part)
 	}
@@ -129,6 +133,40 @@ func (l *siteList) refresh(s *site) {
 	slices.SortStableFunc(s.groups, func(a, b group) int {
 		return cmp.Or(cmp.Compare(b.capacity, a.capacity), shape.PreviousFirst(a.previous, b.previous))
 	})
+	s.room = s.sum(w.shape.Stages)
+	l.moved = append(l.moved, s)
+}
+
+// roomiest returns the sites in falling order of the room that they have for stages, those of the previous plan first among equals, and those
+// without a group last. A copy changes few sites, which alone are put in their places again.
+func (l *siteList) roomiest() []*site {
+	if l.order == nil {
+		l.order = make([]*site, len(l.sites))
+		for i := range l.sites {
+			l.order[i] = &l.sites[i]
+		}
+		slices.SortFunc(l.order, roomier)
+		l.moved = nil
+	}
+	for _, s := range l.moved {
+		if at := slices.Index(l.order, s); at >= 0 { // a site that moved twice is in its place
+			l.order = slices.Delete(l.order, at, at+1)
+		}
+	}
+	for _, s := range l.moved {
+		if at, there := slices.BinarySearchFunc(l.order, s, roomier); !there {
+			l.order = slices.Insert(l.order, at, s)
+		}
+	}
+	l.moved = l.moved[:0]
+	return l.order
+}
+
+// roomier compares sites in the order of roomiest, in which no two are equal.
+func roomier(a, b *site) int {
+	return cmp.Or(
+		shape.CompareBools(len(a.groups) == 0, len(b.groups) == 0), cmp.Compare(b.room, a.room), shape.PreviousFirst(a.previous(), b.previous()), cmp.Compare(a.number, b.number),
+	)
 }
 
 // sum returns the total capacity of the site's largest groups, up to a number of them.

@@ -107,11 +107,7 @@ func (f *Family) holds(tr *trial) bool {
 
 // hasDevices says whether a pool has as many devices as all copies have at least.
 func hasDevices(t *shape.Problem, p *shape.Pool) bool {
-	devices := 0
-	for _, kind := range p.Kinds {
-		devices += len(kind) * len(p.Parts[kind[0]].Caps)
-	}
-	return devices >= t.Instances()*max(1, t.Asked.Tensor)*max(1, t.Asked.Stages)
+	return p.Devices() >= t.Instances()*max(1, t.Asked.Tensor)*max(1, t.Asked.Stages)
 }
 
 // holdsOne says whether a single copy fits.

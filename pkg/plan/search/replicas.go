@@ -2,6 +2,7 @@ package search
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/rankwright/rankwright/pkg/plan/place"
@@ -19,6 +20,9 @@ func different(a *shape.Tier, pools []*shape.Pool) []Portion {
 	one := single.Tier(a.Setting)
 	for i := range pools {
 		kept := shape.KeepingLimits(one.Candidates(pools[i : i+1]))
+		if !enough(pools[i], kept, a.Problem.Copies) {
+			continue
+		}
 		fewest := slices.Clone(kept)
 		if portions := fill(a, Rank(single, kept).Next); portions != nil {
 			return portions
@@ -28,6 +32,19 @@ func different(a *shape.Tier, pools []*shape.Pool) []Portion {
 		}
 	}
 	return nil
+}
+
+// enough says whether a pool has as many devices, and as much memory on them, as so many copies take at least, each in the shape of some candidate
+// that takes least.
+func enough(p *shape.Pool, candidates []*shape.Candidate, copies int) bool {
+	if len(candidates) == 0 {
+		return false
+	}
+	devices, bytes := math.MaxInt, int64(math.MaxInt64)
+	for _, c := range candidates {
+		devices, bytes = min(devices, c.Total()), min(bytes, int64(c.Data)*c.Footprint.Together(c.Shape))
+	}
+	return devices <= p.Devices()/copies && bytes <= p.Free/int64(copies)
 }
 
 // fill places all copies with candidates in turn.
