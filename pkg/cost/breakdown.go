@@ -115,7 +115,7 @@ func (s *instance) explainPrompt(w Workload, chunks float64) Step {
 	b := w.alone(chunks, s.data)
 	e := Step{Prompt: b.prompt, Rounds: 1, Fixed: s.c[StepSeconds], Stages: s.explainStages(b), Host: s.host(&b), Drafting: s.drafting(&b)}
 	_, e.Devices = s.pass(b)
-	e.Seconds = soft(e.Devices+e.Drafting, e.Host) + e.Fixed
+	e.Seconds = soft(e.Devices, e.Host) + e.Fixed + e.Drafting
 	return e
 }
 

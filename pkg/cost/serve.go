@@ -112,12 +112,8 @@ func (s *instance) prompt(w Workload) float64 {
 	chunks := w.chunks()
 	b := w.alone(chunks, s.data)
 	slowest, sum := s.pass(b)
-	if s.draft != nil {
-		drafting := s.drafting(&b)
-		slowest, sum = slowest+drafting, sum+drafting
-	}
 	host := s.c[TokenSeconds] * b.prompt / s.data
-	return soft(sum, host) + (chunks-1)*soft(slowest, host) + chunks*s.c[StepSeconds]
+	return soft(sum, host) + (chunks-1)*soft(slowest, host) + chunks*(s.c[StepSeconds]+s.drafting(&b))
 }
 
 // chunks returns in how many steps a prompt is read.

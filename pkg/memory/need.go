@@ -147,7 +147,9 @@ func besideStatic(d Device, permille int64) int64 {
 }
 
 // Limits returns the default batch of an engine on a device, or offline as a library: the most tokens and the most sequences of a step.
-func Limits(of *engine.Memory, d Device, offline bool) engine.Batch { return of.Limits(d.values(), offline) }
+func Limits(of *engine.Memory, d Device, offline bool) engine.Batch {
+	return of.Limits(d.values(), offline)
+}
 
 // Least returns what every stage needs beside its layers, under the rules that count it.
 func (f *Footprint) Least() int64 {

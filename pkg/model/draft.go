@@ -48,12 +48,10 @@ func (m *Model) nextTokens() (*Draft, error) {
 	}
 	one, hidden := *m, int64(m.Architecture.HiddenSize)
 	a := m.Architecture.DeepCopy()
-	last := int(a.Layers) - 1
-	a.Mixers, a.Blocks = "F", "D"
-	if isMixture(a, last) {
-		a.Blocks, a.MoE.FirstLayer, a.MoE.Interval = "M", 0, 0
-	} else {
-		a.MoE = nil
+	mixes := isMixture(a, int(a.Layers)-1)
+	a.Mixers, a.Blocks = "F", "M"
+	if !mixes {
+		a.Blocks, a.MoE = "D", nil
 	}
 	a.Layers, a.OtherParameters, a.Encoder, a.Recurrent = 1, 0, nil, nil
 	one.Architecture = *a
