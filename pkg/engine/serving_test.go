@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/test/document"
 )
 
 // Every feature has a source and a version, and is asked for by arguments of the table; every argument of what a server does asks for one.
@@ -37,6 +39,34 @@ func TestTablesOfFeatures(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTheDocumentedFeatures holds the table of docs/serving-options.md to the rows.
+func TestTheDocumentedFeatures(t *testing.T) {
+	document.Table(t, "../../docs/serving-options.md", documentedFeatures(), *update)
+}
+
+func documentedFeatures() string {
+	var b strings.Builder
+	b.WriteString("| field | engine | since | arguments |\n| --- | --- | --- | --- |\n")
+	for _, first := range vllm.Serves.Offers {
+		for e := range Rows() {
+			o := e.Offer(first.Feature)
+			if o == nil {
+				continue
+			}
+			told := "nothing: it does it unasked"
+			if len(o.By) > 0 {
+				names := make([]string, len(o.By))
+				for i, p := range o.By {
+					names[i] = "`" + e.Arguments.For(p).Name + "`"
+				}
+				told = strings.Join(names, ", ")
+			}
+			fmt.Fprintf(&b, "| %s | %s | [%s](%s) | %s |\n", o.Feature, e.Name, o.Since, o.Source, told)
+		}
+	}
+	return b.String()
 }
 
 func TestRefusesServing(t *testing.T) {

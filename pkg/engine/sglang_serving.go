@@ -23,7 +23,7 @@ var sglangServes = Serves{
 		{Feature: FeatureAdapters, Since: "0.5.10", Source: sglangAdapters, By: []Purpose{ForAdapters, ForAdapterSlots, ForAdapterRank, ForAdaptersKept, ForAdapterModules}},
 		{Feature: FeatureMedia, Since: "0.5.10", Source: sglangArgs, By: []Purpose{ForMedia}},
 	},
-	OneStage: "https://docs.sglang.io/advanced_features/pipeline_parallelism.html", SpareAdapters: 1, EachRank: true, HostUnit: 1e9,
+	OneStage: "https://github.com/sgl-project/sglang/blob/64480ec7124b8c23d9560746ca20415bfaf97a8e/python/sglang/srt/server_args.py#L1548-L1553", SpareAdapters: 1, EachRank: true, HostUnit: 1e9,
 }
 
 // sglangServing are the options of what SGLang's server does. Drafts are a chain of tokens, which is a tree of one branch, and what is

@@ -49,6 +49,9 @@ func (t *Problem) readServing() error {
 			return refuse("."+b.field, fmt.Sprint(b.value), fmt.Sprintf("it must be from %d to %d", b.least, b.most))
 		}
 	}
+	if o.ChunkedPrefill != "" && o.ChunkedPrefill != v1alpha1.ChunkedPrefillEnabled && o.ChunkedPrefill != v1alpha1.ChunkedPrefillDisabled {
+		return refuse(".chunkedPrefill", string(o.ChunkedPrefill), "use Enabled or Disabled")
+	}
 	if err := t.Engine.RefusesServing(o); err != nil {
 		return refuse("", "more than the engine does", err.Error())
 	}
@@ -251,7 +254,7 @@ func (t *Problem) AssumedOfServing() []string {
 	o := in.Serving
 	if s := o.Speculation; s != nil {
 		w := cost.Workload{Options: t.served.options(nil)}
-		list = append(list, fmt.Sprintf("a step gives %.3g tokens of a sequence: %d are drafted (%s), and %d %% of those whose predecessors were are accepted", w.Accepted(), s.Tokens, s.Method, s.AcceptancePercent))
+		list = append(list, fmt.Sprintf("a step gives each sequence %.3g tokens: of %d drafted by %s, each is accepted %d %% of the times when those before it are", w.Accepted(), s.Tokens, s.Method, s.AcceptancePercent))
 		if d, err := t.Model.Drafter(s); err == nil && d != nil && d.Assumption != "" {
 			list = append(list, d.Assumption)
 		}

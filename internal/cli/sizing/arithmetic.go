@@ -234,7 +234,7 @@ func ttftText(t *explain.Times) string {
 	b, w := t.Serving, &t.Query.Workload
 	text := fmt.Sprintf("%s to start + %s × (1 + %s prompts ahead)", term.Duration(b.Start), term.Duration(b.Prompt), count(b.Ahead))
 	if b.Copying > 0 {
-		text += fmt.Sprintf(" + %s to copy %s tokens from the host", term.Duration(b.Copying), count(w.Returned))
+		text += fmt.Sprintf(" + %s tokens copied from the host × %s", count(w.Returned), term.Duration(b.Copying/w.Returned))
 	}
 	if b.Joining > 0 {
 		text += fmt.Sprintf(" + %s × %s of the running step", term.Duration(b.Decode.Seconds), term.Three(b.Joining/b.Decode.Seconds))
