@@ -152,13 +152,13 @@ type Adapters struct {
 	Active int32 `json:"active,omitempty"`
 }
 
-// Media is what prompts have beside text, in the mean over requests. At least one of images and audioSeconds is set.
+// Media is what prompts have beside text. Each counts as having all of it, and servers take no more in one. At least one of images and audioSeconds is set.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.images), has(self.audioSeconds)].filter(x, x).size() >= 1",message="at least one of images and audioSeconds must be set: remove media where prompts are text"
 // +kubebuilder:validation:XValidation:rule="has(self.images) == has(self.imageTokens)",message="images and imageTokens must be set together: say how many images a prompt has, and how many tokens the model makes of one"
 // +kubebuilder:validation:XValidation:rule="has(self.audioSeconds) == has(self.audioTokensPerSecond)",message="audioSeconds and audioTokensPerSecond must be set together: say how long the sound of a prompt is, and how many tokens the model makes of a second"
 type Media struct {
-	// Number of images of a prompt. Their tokens come beside inputTokens.
+	// Most images of a prompt. Their tokens come beside inputTokens.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
@@ -168,7 +168,7 @@ type Media struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1048576
 	ImageTokens int32 `json:"imageTokens,omitempty"`
-	// Length of the sound of a prompt in seconds. Its tokens come beside inputTokens.
+	// Longest sound of a prompt in seconds. Its tokens come beside inputTokens.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400

@@ -100,10 +100,7 @@ func Parse(text string) (*Engine, string, error) {
 		if !strings.EqualFold(string(e.Name), word) && !slices.Contains(e.Words, word) {
 			continue
 		}
-		if e.OldCosts != "" && (version == "0" || strings.HasPrefix(version, "0.")) {
-			return e, e.OldCosts, nil
-		}
-		return e, string(e.Name), nil
+		return e, e.CostsIn(version), nil
 	}
 	if own := named(strings.TrimSpace(text)); own != nil {
 		return own, string(own.Name), nil

@@ -164,6 +164,14 @@ func (e *Engine) MemoryIn(version string) *Memory {
 	return &m
 }
 
+// CostsIn names the constants of a version's speed; an empty one is now's.
+func (e *Engine) CostsIn(version string) string {
+	if e.OldCosts != "" && version != "" && older(version, "1") {
+		return e.OldCosts
+	}
+	return string(e.Name)
+}
+
 // older says whether a version is before another one: by its numbers in order, without what follows the digits of each.
 func older(version, than string) bool {
 	return slices.Compare(numbersOf(version), numbersOf(than)) < 0

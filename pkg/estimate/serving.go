@@ -249,7 +249,9 @@ func (p *place) estimator(tier *shape.Tier) (*cost.Estimator, error) {
 		return nil, err
 	}
 	family := tier.Family(&p.device)
-	family.Engine = p.Engine.Costs
+	if p.Engine.Costs != cost.Engine(p.Engine.Name) {
+		family.Engine = p.Engine.Costs
+	}
 	return calibration.Estimator(family), nil
 }
 

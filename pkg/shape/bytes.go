@@ -148,7 +148,7 @@ func (a *Tier) rated(d *cost.Device) *rated {
 
 // Family returns the family whose constants estimate the costs on a device.
 func (a *Tier) Family(d *cost.Device) cost.Family {
-	return cost.Family{Architecture: d.Architecture, Engine: cost.Engine(a.Problem.Engine.Name), Class: a.profile.Class()}
+	return cost.Family{Architecture: d.Architecture, Engine: cost.Engine(cmp.Or(a.load.serving.costs, string(a.Problem.Engine.Name))), Class: a.profile.Class()}
 }
 
 // Constants returns the constants that estimate the costs on a device.

@@ -21,7 +21,8 @@ type serving struct {
 	offloads      bool    // what preempted requests held is found there too
 	slots, rank   int64   // of adapters
 	speculation   v1alpha1.Speculation
-	media         int64 // tokens of the largest image or sound
+	costs         string // of an old version
+	media         int64  // tokens of the largest image or sound
 	patches       float64
 }
 
@@ -56,7 +57,7 @@ func (t *Problem) readServing() error {
 		return refuse("", "more than the engine does", err.Error())
 	}
 	t.Defaults = t.Engine.MemoryIn(o.EngineVersion)
-	s := serving{permille: o.Permille()}
+	s := serving{permille: o.Permille(), costs: t.Engine.CostsIn(o.EngineVersion)}
 	if s.permille == 0 && t.Defaults.Permille != t.Engine.Memory.Permille {
 		s.permille = t.Defaults.Permille
 	}

@@ -5,13 +5,13 @@ package v1alpha1
 // MediaApplyConfiguration represents a declarative configuration of the Media type for use
 // with apply.
 //
-// Media is what prompts have beside text, in the mean over requests. At least one of images and audioSeconds is set.
+// Media is what prompts have beside text. Each counts as having all of it, and servers take no more in one. At least one of images and audioSeconds is set.
 type MediaApplyConfiguration struct {
-	// Number of images of a prompt. Their tokens come beside inputTokens.
+	// Most images of a prompt. Their tokens come beside inputTokens.
 	Images *int32 `json:"images,omitempty"`
 	// Number of tokens that the model makes of an image.
 	ImageTokens *int32 `json:"imageTokens,omitempty"`
-	// Length of the sound of a prompt in seconds. Its tokens come beside inputTokens.
+	// Longest sound of a prompt in seconds. Its tokens come beside inputTokens.
 	AudioSeconds *int32 `json:"audioSeconds,omitempty"`
 	// Number of tokens that the model makes of a second of sound.
 	AudioTokensPerSecond *int32 `json:"audioTokensPerSecond,omitempty"`
