@@ -37,6 +37,8 @@ type Offered struct {
 	By []Purpose
 	// Word is the engine's word for a method of speculation.
 	Word string
+	// OneData is set where it does not work with attention data parallelism.
+	OneData bool
 }
 
 // Serves is what the engine's server does beside decoding one token after the other.
@@ -52,6 +54,8 @@ type Serves struct {
 	// bytes that it is counted in.
 	EachRank bool
 	HostUnit int64
+	// HostAboveDevice is set where the engine starts only with more of that memory for a rank than the rank's cache has on its device.
+	HostAboveDevice bool
 }
 
 // Offer returns a feature of the engine; nil where it has none such.

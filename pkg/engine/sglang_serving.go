@@ -8,7 +8,8 @@ const (
 
 // sglangServes: the radix cache finds prefixes unless it is told not to, and images are read where the model does. A batch counts requests
 // without an adapter as those of one. Each rank has a pool of host memory of its own, in billions of bytes. Speculation works in one
-// pipeline stage (ServerArgs.check_server_args: pipeline parallelism is not compatible with speculative decoding).
+// pipeline stage (ServerArgs.check_server_args: pipeline parallelism is not compatible with speculative decoding), and by n-grams without
+// attention data parallelism. HostKVCache asserts that the host's pool is larger than the device's.
 var sglangServes = Serves{
 	Offers: []Offered{
 		{Feature: FeatureUtilization, Since: "0.5.10", Source: sglangArgs, By: []Purpose{ForUtilization}},
@@ -19,11 +20,11 @@ var sglangServes = Serves{
 		{Feature: FeatureDraft, Since: "0.5.10", Source: sglangSpeculation, By: []Purpose{ForDrafter, ForDraftModel, ForDraftSteps, ForDraftBranches, ForVerified}, Word: "STANDALONE"},
 		{Feature: FeatureMTP, Since: "0.5.10", Source: sglangSpeculation, By: []Purpose{ForDrafter, ForDraftSteps, ForDraftBranches, ForVerified}, Word: "EAGLE"},
 		{Feature: FeatureEAGLE, Since: "0.5.10", Source: sglangSpeculation, By: []Purpose{ForDrafter, ForDraftModel, ForDraftSteps, ForDraftBranches, ForVerified}, Word: "EAGLE3"},
-		{Feature: FeatureNGram, Since: "0.5.10", Source: sglangSpeculation, By: []Purpose{ForDrafter, ForVerified}, Word: "NGRAM"},
+		{Feature: FeatureNGram, Since: "0.5.10", Source: sglangSpeculation, By: []Purpose{ForDrafter, ForVerified}, Word: "NGRAM", OneData: true},
 		{Feature: FeatureAdapters, Since: "0.5.10", Source: sglangAdapters, By: []Purpose{ForAdapters, ForAdapterSlots, ForAdapterRank, ForAdaptersKept, ForAdapterModules}},
 		{Feature: FeatureMedia, Since: "0.5.10", Source: sglangArgs, By: []Purpose{ForMedia}},
 	},
-	OneStage: "https://github.com/sgl-project/sglang/blob/64480ec7124b8c23d9560746ca20415bfaf97a8e/python/sglang/srt/server_args.py#L1548-L1553", SpareAdapters: 1, EachRank: true, HostUnit: 1e9,
+	OneStage: "https://github.com/sgl-project/sglang/blob/64480ec7124b8c23d9560746ca20415bfaf97a8e/python/sglang/srt/server_args.py#L1548-L1553", SpareAdapters: 1, EachRank: true, HostUnit: 1e9, HostAboveDevice: true,
 }
 
 // sglangServing are the options of what SGLang's server does. Drafts are a chain of tokens, which is a tree of one branch, and what is

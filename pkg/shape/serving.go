@@ -168,6 +168,12 @@ func (t *Problem) readDraft(s *v1alpha1.Speculation, refuse func(field, value, r
 			return refuse(".speculation", d.Model.Name, fmt.Sprintf("parallelism.tensor %d does not divide it: use one of %v, or another draft model", n, t.drafts))
 		}
 	}
+	if o := t.Engine.Offer(engine.Feature("speculation.method " + string(s.Method))); o.OneData {
+		if t.Asked.Data > 1 {
+			return refuse(".speculation", string(s.Method), fmt.Sprintf("%s does not draft tokens so with data %d (%s): ask for data 1, or use another method", t.Engine.Name, t.Asked.Data, o.Source))
+		}
+		t.Asked.Data = 1
+	}
 	if source := t.Engine.Serves.OneStage; source != "" {
 		if t.Asked.Stages > 1 {
 			return refuse(".speculation", string(s.Method), fmt.Sprintf("%s does not draft tokens with pipeline %d (%s): ask for pipeline 1, or leave speculation out", t.Engine.Name, t.Asked.Stages, source))
@@ -262,6 +268,9 @@ func (t *Problem) AssumedOfServing() []string {
 	}
 	if f := o.Offload; f != nil {
 		list = append(list, fmt.Sprintf("%d GiB of KV cache of each copy are in the memory of its hosts: its pods must ask for as much beside their own", f.GiB))
+		if t.Engine.Serves.HostAboveDevice {
+			list = append(list, fmt.Sprintf("%s starts only where the host memory of a rank is more than the KV cache that its device has room for", t.Engine.Name))
+		}
 	}
 	if o.Adapters != nil && t.Model.Architecture.MoE != nil {
 		text := "adapters are counted in attention and shared blocks, and not in routed experts"
