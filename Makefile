@@ -144,6 +144,14 @@ bench: ## Run the benchmarks, and print those of the planner against their bars 
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./pkg/... ./cmd/node-agent | tee bin/bench.txt
 	@bin/figures -bench <bin/bench.txt
 
+SCALE ?= -nodes 5000 -placements 1000 -pods 8000
+
+.PHONY: scale
+scale: ## Measure the operator on a large, busy cluster (SCALE="-nodes 200 -placements 100 -pods 200 -profile cpu.out"; -help lists all)
+	@tools/install.sh etcd kube-apiserver
+	@$(GO) build -o bin/scale ./test/scale/command
+	@KUBEBUILDER_ASSETS=$(CURDIR)/.cache/bin bin/scale $(SCALE)
+
 .PHONY: fit
 fit: ## Fit the constants of the cost model to ../shared/truth (or RANKWRIGHT_SHARED) and print the errors without a model or product
 	$(GO) run ./tools/fit

@@ -59,6 +59,10 @@ type ShardingPlanSpec struct {
 	// Limits of the engine's steps for which the memory was counted: start the engine with these. Absent in training.
 	// +optional
 	StepLimits *StepLimits `json:"stepLimits,omitempty"`
+	// What the server was planned to do beside decoding one token after the other, and settings other than the engine's defaults: start
+	// it so. Absent where nothing of it was asked for, and in training.
+	// +optional
+	Serving *ServingOptions `json:"serving,omitempty"`
 	// Training job that the plan was made for: start it so. Absent in inference.
 	// +optional
 	Training *TrainingWorkload `json:"training,omitempty"`

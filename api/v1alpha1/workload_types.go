@@ -37,6 +37,8 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.maxSequences), has(self.totalSequences)].filter(x, x).size() <= 1",message="at most one of maxSequences and totalSequences must be set: maxSequences is the load of each copy, totalSequences that of all copies together"
 // +kubebuilder:validation:XValidation:rule="!has(self.inputTokens) || !has(self.outputTokens) || self.inputTokens + self.outputTokens <= self.maxModelLen",message="inputTokens + outputTokens must not exceed maxModelLen: raise maxModelLen or shorten the request"
+// +kubebuilder:validation:XValidation:rule="!has(self.serving) || !has(self.serving.prefixCache) || !has(self.serving.prefixCache.sharedTokens) || self.serving.prefixCache.sharedTokens <= (has(self.inputTokens) ? self.inputTokens : self.maxModelLen)",message="serving.prefixCache.sharedTokens must not exceed inputTokens: they are the beginning of every prompt; raise inputTokens, which counts them too"
+// +kubebuilder:validation:XValidation:rule="!has(self.serving) || !has(self.serving.chunkedPrefill) || self.serving.chunkedPrefill == 'Enabled' || !has(self.serving.maxBatchedTokens) || self.serving.maxBatchedTokens >= self.maxModelLen",message="serving.maxBatchedTokens must not be below maxModelLen where chunkedPrefill is Disabled: a prompt is read in one step; raise it, or remove chunkedPrefill"
 type InferenceWorkload struct {
 	// Longest sequence, prompt and answer together, in tokens.
 	// +kubebuilder:validation:Minimum=1
@@ -91,6 +93,10 @@ type InferenceWorkload struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MaxTPOTMillis *int32 `json:"maxTPOTMillis,omitempty"`
+	// What the server does beside decoding one token after the other, and settings other than the engine's defaults. Absent means
+	// nothing, and the defaults.
+	// +optional
+	Serving *ServingOptions `json:"serving,omitempty"`
 }
 
 // TrainingMethod is what is trained.

@@ -40,6 +40,21 @@ func TestExplainAddsUp(t *testing.T) {
 	} {
 		checkExplanation(t, command, ok(t, "", strings.Fields(command)...), checked)
 	}
+	for _, serving := range []string{
+		"speculation.method=Draft,speculation.model=Llama-3.2-1B,speculation.tokens=4,speculation.acceptancePercent=70", "prefixCache.sharedTokens=1000,offload.giB=64,offload.hitPercent=20",
+		"adapters.count=64,adapters.rank=16,adapters.active=8", "prefixCache.hitPercent=40,speculation.method=NGram,speculation.tokens=2,speculation.acceptancePercent=40",
+	} {
+		for _, command := range []string{
+			"recommend --model Llama-3.1-70B --device H100 --devices 4 --isl 4000 --osl 500 --concurrency 32 -o explain --serving ",
+			"estimate --model Llama-3.1-70B --device H100 --tp 4 --isl 4000 --osl 500 --max-model-len 16000 --concurrency 1 -o explain --serving ",
+		} {
+			got := run(t, "", strings.Fields(command+serving)...) // with a warning of what is assumed
+			if got.Code != 0 {
+				t.Fatalf("%s: %s", serving, got.Err)
+			}
+			checkExplanation(t, serving, got.Out, checked)
+		}
+	}
 	folder := filepath.Join(t.TempDir(), "hosts")
 	ok(t, "", "simulate", "--shape", "h100x8=2", "--write", folder)
 	for _, degrees := range []string{"tensor: 4, pipeline: 2, data: 2", "tensor: 8", "data: 2, context: 4"} {

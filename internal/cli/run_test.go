@@ -28,6 +28,11 @@ func TestUsage(t *testing.T) {
 	}{
 		"unknown command":      {[]string{"fly"}, term.ExitUsage, `unknown command "fly": use cost, detect, estimate, export, mesh, model, models, plan, recommend, simulate or train`},
 		"unknown flag":         {[]string{"mesh", "--tq", "2"}, term.ExitUsage, "See 'kubectl rankwright mesh --help'"},
+		"serving of nothing":   {[]string{"estimate", "--serving", "prefix=1"}, term.ExitUsage, "no model: name one"},
+		"unknown serving":      {[]string{"estimate", "--model", "Llama-3.1-8B", "--device", "H100", "--serving", "prefixCache.hits=1"}, term.ExitUsage, "--serving prefixCache.hits=1: give FIELD=VALUE, where the field is one of engineVersion, memoryUtilizationPercent"},
+		"serving by halves":    {[]string{"recommend", "--model", "Llama-3.1-8B", "--device", "H100", "--serving", "prefixCache=1"}, term.ExitUsage, "prefixCache.hitPercent, prefixCache.sharedTokens"},
+		"serving in words":     {[]string{"cost", "--model", "Llama-3.1-8B", "--serving", "adapters.count=many"}, term.ExitUsage, "--serving adapters.count=many: give a whole number"},
+		"serving that cannot":  {[]string{"estimate", "--model", "Llama-3.1-8B", "--device", "H100", "--serving", "memoryUtilizationPercent=200"}, term.ExitFailure, "memoryUtilizationPercent is 200: it must be from 0 to 100"},
 		"unknown format":       {[]string{"model", "-o", "xml"}, term.ExitUsage, "use one of table, wide, json, yaml"},
 		"number":               {[]string{"mesh", "--tp", "two"}, term.ExitUsage, `"two"`},
 		"size below 1":         {[]string{"mesh", "--tp", "0"}, term.ExitUsage, `size of dimension "tp" is 0`},

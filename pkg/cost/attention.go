@@ -97,6 +97,14 @@ func (s *span) reach(n float64) float64 {
 	}
 }
 
+// after returns the mean number of vectors that the tokens of a prompt of n attend to which follow its first ones.
+func (s *span) after(found, n float64) float64 {
+	if found <= 0 || found >= n {
+		return s.reach(n)
+	}
+	return (n*s.reach(n) - found*s.reach(found)) / (n - found)
+}
+
 // encoder is the work of the encoder, which a prompt passes before the first layer, and of the layers' attention to its
 // output.
 type encoder struct {

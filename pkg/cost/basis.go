@@ -1,6 +1,9 @@
 package cost
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Basis says what an estimate rests on. It is a distance from what was measured: the smaller, the surer, and the narrower the range.
 type Basis int
@@ -61,6 +64,9 @@ func (e *Estimator) Basis(q *Query) Basis {
 	if found != SameFamily {
 		return found
 	}
+	if q.Workload.unmeasured() != "" {
+		return Related
+	}
 	of := e.known.subjects()[subject{q.Profile.makeup(), q.Device.Product}]
 	if of == nil {
 		return found
@@ -91,7 +97,7 @@ func (e *Estimator) reached(need *Reach) Basis {
 // none does, and where nothing of the family was.
 func (e *Estimator) Beyond(q *Query) string {
 	need := q.reach()
-	return e.describe(&need)
+	return cmp.Or(e.describe(&need), q.Workload.unmeasured())
 }
 
 // BeyondTraining is Beyond of a training job.

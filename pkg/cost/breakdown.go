@@ -8,8 +8,8 @@ import (
 // Operator is a part of a step on each rank of a stage, summed over the layers that have it. Reading and computing
 // overlap, so Seconds is the smooth maximum of both, added up layer by layer, plus Fixed and the time of Sent.
 type Operator struct {
-	// Name is one of projections, attention, recurrence, dense blocks, shared experts, routed experts, encoder, head,
-	// residual stream, all-reduces, expert exchange, context exchange and launches.
+	// Name is one of projections, attention, recurrence, dense blocks, shared experts, routed experts, encoder, images and sound, head,
+	// residual stream, all-reduces, expert exchange, context exchange, adapters and launches.
 	Name string
 	// Layers is the number of layers that have the operator; 0 at the ends of the model.
 	Layers int
@@ -47,9 +47,11 @@ type Step struct {
 	Devices float64
 	// Host is the host's work that overlaps with the devices' time, Fixed the host's other work.
 	Host, Fixed float64
+	// Drafting is the time to draft the tokens that the batch verifies.
+	Drafting float64
 	// Rounds is the number of shares of the batch that follow one another: one for each stage.
 	Rounds int
-	// Seconds is Rounds x (smooth maximum of Devices and Host + Fixed).
+	// Seconds is Rounds x (smooth maximum of Devices and Host + Fixed + Drafting).
 	Seconds float64
 }
 
@@ -57,17 +59,17 @@ type Step struct {
 // the parts have not.
 type Breakdown struct {
 	Times
-	// Decode is a step without prompts, Mixed a step that carries a chunk of them. MixedSteps of the Output tokens come
-	// from mixed steps; TPOT is the mean over all.
-	Decode, Mixed      Step
-	Output, MixedSteps float64
+	// Decode is a step without prompts, Mixed a step that carries a chunk of them. The Output tokens come from Turns steps, of which
+	// MixedSteps are mixed ones; TPOT is the mean over all.
+	Decode, Mixed             Step
+	Output, Turns, MixedSteps float64
 	// Prompt is the time to read a prompt alone, in Chunks passes; Chunk is the longest pass through the stages.
 	Prompt float64
 	Chunk  Step
 	Chunks float64
-	// Start is the time from arrival to the first step. Ahead is how many prompts a request waits for, Joining the half
+	// Copying is the time to copy what a request needs of the host's memory. Start is the time from arrival to the first step. Ahead is how many prompts a request waits for, Joining the half
 	// step that it waits for the running one, Queue the wait for a place among the running requests.
-	Start, Ahead, Joining, Queue float64
+	Copying, Start, Ahead, Joining, Queue float64
 	// Running is the mean number of requests that run at once, Pace the seconds between their tokens while others take
 	// their places. Output tokens per second are Running / Pace.
 	Running, Pace float64
@@ -79,13 +81,13 @@ func Break(q *Query, c *Constants) Breakdown {
 	w := q.Workload.bounded()
 	w.Requests = 0
 	raw := s.serve(w)
-	b := Breakdown{Times: q.Correction.of(raw), Output: w.Output, Start: c[FirstSeconds]}
+	b := Breakdown{Times: q.Correction.of(raw), Output: w.Output, Turns: w.Turns(), Copying: s.returning(&w), Start: c[FirstSeconds]}
 	b.Decode = s.explain(w.decoding(w.Concurrency))
 	if tokens := w.prompts(w.Concurrency - 1); tokens > 0 {
 		chunk := s.chunk(&w, tokens)
 		b.MixedSteps, b.Mixed = tokens/chunk, s.explain(w.mixed(chunk))
 	}
-	b.Chunks = max(1, w.Input/w.MaxBatchedTokens)
+	b.Chunks = w.chunks()
 	b.Chunk = s.explainPrompt(w, b.Chunks)
 	b.Prompt = s.prompt(w)
 	b.Ahead = s.ahead(w, b.Prompt, b.Decode.Seconds)
@@ -102,18 +104,18 @@ func Break(q *Query, c *Constants) Breakdown {
 func (s *instance) explain(b batch) Step {
 	e := Step{Sequences: b.sequences, Prompt: b.prompt, Rounds: int(s.stages), Fixed: s.c[StepSeconds]}
 	e.Devices, e.Host = s.round(&b)
-	e.Stages = s.explainStages(b)
-	e.Seconds = s.stages * (soft(e.Devices, e.Host) + e.Fixed)
+	e.Stages, e.Drafting = s.explainStages(b), s.drafting(&b)
+	e.Seconds = s.stages * (soft(e.Devices, e.Host) + e.Fixed + e.Drafting)
 	return e
 }
 
 // explainPrompt returns a pass of a prompt, or of a chunk of it, through all stages. Only the host's work overlaps with
 // it.
 func (s *instance) explainPrompt(w Workload, chunks float64) Step {
-	b := batch{prompt: w.Input / chunks * s.data, length: w.Input, finished: s.data / chunks}
-	e := Step{Prompt: b.prompt, Rounds: 1, Fixed: s.c[StepSeconds], Stages: s.explainStages(b), Host: s.host(&b)}
+	b := w.alone(chunks, s.data)
+	e := Step{Prompt: b.prompt, Rounds: 1, Fixed: s.c[StepSeconds], Stages: s.explainStages(b), Host: s.host(&b), Drafting: s.drafting(&b)}
 	_, e.Devices = s.pass(b)
-	e.Seconds = soft(e.Devices, e.Host) + e.Fixed
+	e.Seconds = soft(e.Devices, e.Host) + e.Fixed + e.Drafting
 	return e
 }
 
@@ -127,6 +129,7 @@ func (s *instance) explainStages(b batch) []StageStep {
 	for i := range stages {
 		stage := &stages[i]
 		at := newStepper(s.p, cmp.Or(stage.Device, s.d), cmp.Or(stage.Constants, s.c), s.degrees)
+		at.adapters, at.adapterRank = s.adapters, s.adapterRank
 		made := at.stage(b, stage.First, stage.End)
 		if i < len(stages)-1 {
 			made.Transfer = at.transfer(&b, cmp.Or(stage.Transfer, at.link))
@@ -149,9 +152,9 @@ func (s *stepper) stage(b batch, first, end int) StageStep {
 // operators returns the operators whose times the stepper adds up. An operator's bytes follow from the time it would take
 // if only memory took time, its operations from the time if only arithmetic did.
 func (s *stepper) operators(b batch, first, end int) []Operator {
-	total := b.sequences + b.prompt
+	total := b.decoded() + b.prompt
 	b.sequences, b.prompt, b.finished = b.sequences/s.data, b.prompt/s.data, b.finished/s.data
-	tokens := b.sequences + b.prompt
+	tokens := b.decoded() + b.prompt
 	layers := s.p.among(first, end)
 	dense, mixture, all := layers.dense, layers.mixture, layers.bare+layers.dense+layers.mixture
 	var list operators
@@ -175,7 +178,14 @@ func (s *stepper) operators(b batch, first, end int) []Operator {
 	list.add(experts)
 	list.add(s.residual(all, tokens), s.collectives("all-reduces", all, 2, s.tensorStart, s.collect(tokens)))
 	list.add(s.collectives("expert exchange", mixture, 2, s.dataStart, s.exchange(total)))
-	list.add(s.collectives("context exchange", all, merges, s.decodeStart, s.merge(b.sequences)))
+	list.add(s.collectives("context exchange", all, merges, s.decodeStart, s.merge(b.decoded())))
+	if s.adapters > 0 {
+		made := Operator{Name: "adapters", ReadRate: s.read, Layers: int(all)}
+		launches := adapterKernels / float64(layerKernels) * s.c[LayerSeconds]
+		s.roof(&made, all, s.compute[p.adapter.width], func(at *stepper) float64 { return at.adapted(b.sequences, tokens) - launches })
+		made.Layers, made.Fixed, made.Seconds = int(all), all*launches, made.Seconds+all*launches
+		list.add(made)
+	}
 	launched := all*s.c[LayerSeconds] + mixture*s.c[MixtureSeconds]
 	list.add(Operator{Name: "launches", Layers: int(all), Fixed: launched, Seconds: launched})
 	if e := &p.encoder; first == 0 && e.positions > 0 && b.finished > 0 {
@@ -186,8 +196,13 @@ func (s *stepper) operators(b batch, first, end int) []Operator {
 		made.Layers = 0
 		list.add(made)
 	}
+	if first == 0 && p.towers.copied > 0 && b.finished*b.patches > 0 {
+		made := s.linearOperator("images and sound", 1, &p.towers, b.finished*b.patches)
+		made.Layers = 0
+		list.add(made)
+	}
 	if end == p.Layers() {
-		head := s.linearOperator("head", 1, &p.head, b.sequences+b.finished)
+		head := s.linearOperator("head", 1, &p.head, b.decoded()+b.finished)
 		head.Layers = 0
 		list.add(head)
 	}

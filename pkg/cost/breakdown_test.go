@@ -37,6 +37,10 @@ func TestBreakdownAddsUp(t *testing.T) {
 				Again: rapid.Float64Range(0, 1e3).Draw(t, "again"),
 			},
 		}
+		q.Workload.Options = anyOptions(t, &q, m)
+		if q.Workload.Adapters > 0 {
+			q.Profile = q.Profile.WithAdapters(m)
+		}
 		if cut := rapid.IntRange(0, q.Profile.Layers()-1).Draw(t, "cut"); cut > 0 {
 			q.Cut, q.Transfer = q.Profile.Cut([]int{cut, q.Profile.Layers()}), 1e9
 			if rapid.Bool().Draw(t, "listed") {
@@ -54,17 +58,42 @@ func TestBreakdownAddsUp(t *testing.T) {
 		for _, step := range []Step{got.Decode, got.Mixed, got.Chunk} {
 			checkStages(t, &step, &c)
 		}
-		mean := (got.MixedSteps*got.Mixed.Seconds + max(0, got.Output-got.MixedSteps)*got.Decode.Seconds) / got.Output
+		mean := (got.MixedSteps*got.Mixed.Seconds + max(0, got.Turns-got.MixedSteps)*got.Decode.Seconds) / got.Output
+		mean = max(mean, q.Workload.Concurrency/float64(max(1, q.Strategy.AttentionData))*got.Copying/got.Output)
 		if !alike(mean, want.TPOT) {
 			t.Errorf("a token takes %v s by its steps, want %v", mean, want.TPOT)
 		}
-		if first := got.Start + got.Prompt*(1+got.Ahead) + got.Joining + got.Queue; !alike(first, want.TTFT) {
+		if first := got.Start + got.Copying + got.Prompt*(1+got.Ahead) + got.Joining + got.Queue; !alike(first, want.TTFT) {
 			t.Errorf("the first token takes %v s by its parts, want %v", first, want.TTFT)
 		}
 		if rate := got.Running / got.Pace; !alike(rate, want.OutputTokensPerSecond) {
 			t.Errorf("%v tokens/s by running requests over pace, want %v", rate, want.OutputTokensPerSecond)
 		}
 	})
+}
+
+// anyOptions draws what a server does beside, or nothing.
+func anyOptions(t *rapid.T, q *Query, m *model.Model) Options {
+	var o Options
+	if rapid.Bool().Draw(t, "prefixes") {
+		o.Found = q.Workload.Input * rapid.Float64Range(0, 0.99).Draw(t, "found")
+		o.Returned, o.HostRate = o.Found/2, 50e9
+	}
+	if rapid.Bool().Draw(t, "adapters") {
+		o.Adapters, o.AdapterRank = 4, 16
+	}
+	if rapid.Bool().Draw(t, "speculation") {
+		o.Drafted, o.Acceptance = float64(rapid.IntRange(1, 16).Draw(t, "drafted")), rapid.Float64Range(0, 1).Draw(t, "acceptance")
+		d, err := m.Drafter(&v1alpha1.Speculation{Method: v1alpha1.SpeculationEAGLE})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Draft = q.Profile.WithDraft(d, Stored(d.Model, v1alpha1.BF16, ""))
+	}
+	if rapid.Bool().Draw(t, "media") {
+		o.Patches = 4096
+	}
+	return o
 }
 
 // checkStages holds a step to its stages and these to their operators.
@@ -97,7 +126,7 @@ func checkStages(t *rapid.T, step *Step, c *Constants) {
 	if len(step.Stages) == 1 && !alike(slowest, step.Devices) {
 		t.Errorf("one stage takes %v s, the devices %v s", slowest, step.Devices)
 	}
-	if got := float64(max(1, step.Rounds)) * (soft(step.Devices, step.Host) + step.Fixed); !alike(got, step.Seconds) {
+	if got := float64(max(1, step.Rounds)) * (soft(step.Devices, step.Host) + step.Fixed + step.Drafting); !alike(got, step.Seconds) {
 		t.Errorf("a step takes %v s by its parts, want %v", got, step.Seconds)
 	}
 }

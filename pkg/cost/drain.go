@@ -7,7 +7,8 @@ import "math"
 func (s *instance) drained(w Workload) float64 {
 	running, each := min(w.Concurrency, w.Requests), w.Output
 	spread, full := w.Variation, 0.0
-	decode := s.decode(w, running)
+	share := w.Turns() / w.Output // of a step to a token
+	decode := s.decode(w, running) * share
 	if w.Requests > w.Concurrency {
 		// What is left of running answers is the rest of a renewal process; its moments are those of package occupancy.
 		c := w.Variation * w.Variation
@@ -15,7 +16,7 @@ func (s *instance) drained(w Workload) float64 {
 		spread = math.Sqrt(max(0, (1+c)*(1+2*c)/3*4/((1+c)*(1+c))-1))
 		full = (w.Requests*w.Output - running*each) / running * decode
 	}
-	prompts := w.Requests / running * w.Output * (s.interleaved(w, running, decode) - decode)
+	prompts := w.Requests / running * w.Output * (s.interleaved(w, running, decode/share) - decode)
 	return max(0, full) + prompts + s.emptied(w, running, each, spread)
 }
 
@@ -26,7 +27,7 @@ func (s *instance) emptied(w Workload, running, each, spread float64) float64 {
 	for alive := running; ; alive /= 2 {
 		left := max(0.5, alive/2)
 		until := each * longerThan(left/running, spread)
-		seconds += max(0, until-before) * s.decode(w, max(1, math.Sqrt(alive*left)))
+		seconds += max(0, until-before) * s.decode(w, max(1, math.Sqrt(alive*left))) * (w.Turns() / w.Output)
 		if left <= 0.5 {
 			return seconds
 		}

@@ -128,6 +128,14 @@ func (q *Query) Check() error {
 		{"again", w.Again},
 		{"variation", w.Variation},
 		{"requestSeconds", w.RequestSeconds},
+		{"found", w.Found},
+		{"returned", w.Returned},
+		{"hostRate", w.HostRate},
+		{"drafted", w.Drafted},
+		{"acceptance", w.Acceptance},
+		{"adapters", w.Adapters},
+		{"adapterRank", w.AdapterRank},
+		{"patches", w.Patches},
 	}))
 }
 

@@ -45,7 +45,9 @@ type instance struct {
 	d        *Device
 	pipeline []Stage
 	cut      *Cut
-	rate     float64 // at which the stages of a cut send
+	rate     float64  // at which the stages of a cut send
+	draft    *stepper // of what drafts tokens on the devices; nil where nothing does
+	drafts   float64  // tokens that it drafts in a step
 }
 
 func newInstance(q *Query, c *Constants) instance {
@@ -60,8 +62,16 @@ func newInstance(q *Query, c *Constants) instance {
 	case q.Cut != nil:
 		g.stages = float64(len(q.Cut.ends))
 	}
+	o := &q.Workload.Options
 	s := newStepper(q.Profile, d, c, g)
-	return instance{stepper: s, d: d, pipeline: q.Stages, cut: q.Cut, rate: cmp.Or(q.Transfer, s.link)}
+	s.adapters, s.adapterRank = o.Adapters, o.AdapterRank
+	made := instance{stepper: s, d: d, pipeline: q.Stages, cut: q.Cut, rate: cmp.Or(q.Transfer, s.link)}
+	if o.Draft != nil && o.Drafted > 0 {
+		g.stages, g.decode = 1, 1
+		own := newStepper(o.Draft, d, c, g)
+		made.draft, made.drafts = &own, o.Drafted
+	}
+	return made
 }
 
 // listed returns the stages of the query where it lists them or cuts the layers.
@@ -117,6 +127,7 @@ func (s *instance) unequal(b *batch) (slowest, sum float64) {
 		d, c := cmp.Or(stage.Device, s.d), cmp.Or(stage.Constants, s.c)
 		if d != device || c != constants {
 			other = newStepper(s.p, d, c, s.degrees)
+			other.adapters, other.adapterRank = s.adapters, s.adapterRank
 			at, device, constants = &other, d, c
 			t = at.times(*b)
 		}
@@ -132,7 +143,7 @@ func (s *instance) unequal(b *batch) (slowest, sum float64) {
 
 // transfer returns the time to send a batch to the next stage: each tensor rank sends all of it to its peer.
 func (s *stepper) transfer(b *batch, rate float64) float64 {
-	return s.c[TransferSeconds] + (b.sequences+b.prompt)/s.data*s.p.hidden*2/rate
+	return s.c[TransferSeconds] + (b.decoded()+b.prompt)/s.data*s.p.hidden*2/rate
 }
 
 // StageTimes answers how long runs of layers take on one device, for the split of layers over a pipeline.

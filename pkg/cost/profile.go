@@ -32,6 +32,8 @@ type Profile struct {
 	experts   experts
 	head      linear
 	encoder   encoder
+	towers    linear  // encoders of images and sound, with all else outside of the layers
+	adapter   linear  // of rank 1, of a layer in the mean
 	down      float64 // share of a feed-forward block's weights that its last matrix has
 	runs      []run
 	all       counts // of the layers
@@ -93,6 +95,7 @@ func NewProfile(m *model.Model, precisions Precisions) *Profile {
 		class: classOf(a), layers: float64(a.Layers), hidden: float64(a.HiddenSize),
 		attention: attentionOf(a, precisions.Cache), encoder: encoderOf(m),
 		head: linearOf(headOf(a), v1alpha1.BF16), down: 1. / 3,
+		towers: linear{copied: float64(max(0, a.OtherParameters)), bytes: 2, width: bits16},
 	}
 	if a.MLP.Ungated {
 		p.down = 1. / 2

@@ -24,6 +24,8 @@ type Workload struct {
 	// Together says that all requests have the same lengths and start at once, as some load generators do. Such requests
 	// arrive and end in convoys, and wait longer for one another's prompts than requests that come one by one.
 	Together bool
+	// Options are what the server does beside.
+	Options
 }
 
 // Query is a model on devices with a workload.
@@ -64,19 +66,24 @@ func (s *instance) serve(w Workload) Times {
 	decode := s.decode(w, w.Concurrency)
 	t := Times{TPOT: s.interleaved(w, w.Concurrency-1, decode)}
 	others := w.Concurrency - 1
-	t.TTFT = c[FirstSeconds] + alone*(1+s.ahead(w, alone, decode)) + decode*0.5*min(1, others)
+	copying := s.returning(&w)
+	t.TTFT = c[FirstSeconds] + copying + alone*(1+s.ahead(w, alone, decode)) + decode*0.5*min(1, others)
 	if w.Clients > w.Concurrency {
 		t.TTFT += (w.Clients/w.Concurrency - 1) * (alone + w.Output*t.TPOT)
 	}
 	t.OutputTokensPerSecond = s.throughput(w)
+	if copying > 0 { // each data rank has links of its own, and its requests take turns on them
+		t.OutputTokensPerSecond = min(t.OutputTokensPerSecond, s.data*w.Output/copying)
+		t.TPOT = max(t.TPOT, w.Concurrency/s.data*copying/w.Output)
+	}
 	return t
 }
 
 // ahead returns how many prompts a request waits for.
 func (s *instance) ahead(w Workload, alone, decode float64) float64 {
 	c, others := s.c, (w.Concurrency-1)/s.data
-	reading := alone * (1 + w.Again/w.Input) * w.Concurrency
-	busy := reading / (reading + w.Output*decode)
+	reading := alone * (1 + w.Again/w.Read()) * w.Concurrency
+	busy := reading / (reading + w.Turns()*decode)
 	share := c[QueueShare] + c[BusyShare]*busy
 	if !w.Together {
 		return others * share
@@ -102,11 +109,19 @@ func (w Workload) bounded() Workload {
 // prompt returns the time to read a prompt in each attention-data-parallel group, in chunks that follow one another
 // through the stages.
 func (s *instance) prompt(w Workload) float64 {
-	chunks := max(1, w.Input/w.MaxBatchedTokens)
-	b := batch{prompt: w.Input / chunks * s.data, length: w.Input, finished: s.data / chunks}
+	chunks := w.chunks()
+	b := w.alone(chunks, s.data)
 	slowest, sum := s.pass(b)
 	host := s.c[TokenSeconds] * b.prompt / s.data
-	return soft(sum, host) + (chunks-1)*soft(slowest, host) + chunks*s.c[StepSeconds]
+	return soft(sum, host) + (chunks-1)*soft(slowest, host) + chunks*(s.c[StepSeconds]+s.drafting(&b))
+}
+
+// chunks returns in how many steps a prompt is read.
+func (w *Workload) chunks() float64 { return max(1, w.Read()/w.MaxBatchedTokens) }
+
+// alone returns one of so many chunks of a prompt on each data rank.
+func (w *Workload) alone(chunks, data float64) batch {
+	return batch{prompt: w.Read() / chunks * data, length: w.Input, found: w.Found, finished: data / chunks, patches: w.Patches}
 }
 
 // host returns the host's work for a batch.
@@ -116,7 +131,7 @@ func (s *instance) host(b *batch) float64 {
 
 // decoding returns a batch in which so many sequences get a token each.
 func (w Workload) decoding(sequences float64) batch {
-	return batch{sequences: sequences, context: w.Input + w.Output/2}
+	return batch{sequences: sequences, context: w.Input + w.Output/2, drafted: w.Drafted}
 }
 
 // decode returns the time of a step in which so many sequences get a token each.
@@ -128,7 +143,7 @@ func (s *instance) decode(w Workload, sequences float64) float64 {
 // the host every share is a step of its own. The engine prepares a step while the devices still work on the one before.
 func (s *instance) step(b batch) float64 {
 	devices, host := s.round(&b)
-	return s.stages * (soft(devices, host) + s.c[StepSeconds])
+	return s.stages * (soft(devices, host) + s.c[StepSeconds] + s.drafting(&b))
 }
 
 // round reduces a batch to the share that each stage works on at the same time, and returns the devices' and the host's
@@ -148,26 +163,30 @@ func (s *instance) round(b *batch) (devices, host float64) {
 // steps carry a chunk as those prompts need, and the rest only decode.
 func (s *instance) interleaved(w Workload, others, decode float64) float64 {
 	tokens := w.prompts(others)
+	turns := w.Turns()
 	if tokens <= 0 {
-		return decode
+		return decode * (turns / w.Output)
 	}
 	chunk := s.chunk(&w, tokens)
 	steps := tokens / chunk
-	return (steps*s.step(w.mixed(chunk)) + max(0, w.Output-steps)*decode) / w.Output
+	return (steps*s.step(w.mixed(chunk)) + max(0, turns-steps)*decode) / w.Output
 }
 
 // prompts returns the tokens that are read for so many requests: their prompts, and what is computed again.
-func (w *Workload) prompts(requests float64) float64 { return requests * (w.Input + w.Again) }
+func (w *Workload) prompts(requests float64) float64 { return requests * (w.Read() + w.Again) }
 
 // chunk returns how many of so many tokens of prompts one step carries.
 func (s *instance) chunk(w *Workload, tokens float64) float64 {
 	room := max(1, w.MaxBatchedTokens*s.data*s.stages-w.Concurrency)
-	return min(room, max(w.Input, tokens/w.Output))
+	return min(room, max(w.Read(), tokens/w.Turns()))
 }
 
 // mixed returns a batch in which all running sequences get a token, with a chunk of prompts.
 func (w *Workload) mixed(chunk float64) batch {
-	return batch{sequences: w.Concurrency, context: w.Input + w.Output/2, prompt: chunk, length: w.Input, finished: chunk / w.Input}
+	return batch{
+		sequences: w.Concurrency, context: w.Input + w.Output/2, drafted: w.Drafted,
+		prompt: chunk, length: w.Input, found: w.Found, finished: chunk / w.Read(), patches: w.Patches,
+	}
 }
 
 // throughput returns output tokens per second. A bounded number of requests runs in waves, the last one smaller.

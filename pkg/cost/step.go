@@ -41,11 +41,17 @@ func (s Strategy) degrees() degrees {
 // batch is the work of a step, over all attention-data-parallel groups.
 type batch struct {
 	sequences float64 // that decode a token each
+	drafted   float64 // tokens of each sequence that are verified beside
 	context   float64 // tokens they look back, in the mean
 	prompt    float64 // tokens of prompts
 	length    float64 // of the prompts that they are of
+	found     float64 // tokens of these that were in the cache
 	finished  float64 // prompts that end in the step
+	patches   float64 // that encoders read for each of them
 }
+
+// decoded returns the tokens of sequences that a step computes.
+func (b *batch) decoded() float64 { return b.sequences * (1 + b.drafted) }
 
 // share returns one of n equal parts of a batch. A part that decodes has at least one sequence.
 func (b batch) share(n float64) batch {
@@ -74,6 +80,7 @@ type stepper struct {
 	visits                 float64 // share of the tokens of all groups that visit an expert of a rank
 	crossings              float64 // share of the tokens of other islands that visit an expert of a rank's island
 	uneven                 uneven
+	adapters, adapterRank  float64 // of a step at most
 }
 
 // linearShares are the constants of matrices by the width in which they are computed.
@@ -124,13 +131,13 @@ type layerTimes struct {
 
 // times returns the seconds of a batch in each kind of layer.
 func (s *stepper) times(b batch) layerTimes {
-	total := b.sequences + b.prompt
+	total := b.decoded() + b.prompt
 	if s.data > 1 {
 		b.sequences, b.prompt, b.finished = b.sequences/s.data, b.prompt/s.data, b.finished/s.data
 	}
-	tokens := b.sequences + b.prompt
+	tokens := b.decoded() + b.prompt
 	p := s.p
-	every := tokens*s.traffic + s.c[LayerSeconds] + s.collect(tokens) + s.merge(b.sequences)
+	every := tokens*s.traffic + s.c[LayerSeconds] + s.collect(tokens) + s.merge(b.decoded()) + s.adapted(b.sequences, tokens)
 	var t layerTimes
 	for i := range p.mixers {
 		t.mixers[i] = s.mix(&p.mixers[i], &b, tokens)
@@ -148,7 +155,8 @@ func (s *stepper) times(b batch) layerTimes {
 	if e := &p.encoder; e.positions > 0 && b.finished > 0 {
 		t.encoder = s.linear(&e.block, b.finished*e.positions) + b.finished*e.products/s.products
 	}
-	t.head = s.linear(&p.head, b.sequences+b.finished)
+	t.encoder += s.linear(&p.towers, b.finished*b.patches)
+	t.head = s.linear(&p.head, b.decoded()+b.finished)
 	return t
 }
 
@@ -225,11 +233,11 @@ func (s *stepper) mix(m *mixer, b *batch, tokens float64) float64 {
 	seen, reach := m.fixed, m.fixed
 	for i := range m.attended {
 		seen += m.attended[i].seen(b.context)
-		reach += m.attended[i].reach(b.length)
+		reach += m.attended[i].after(b.found, b.length)
 	}
-	scored, scores := m.indexed.seen(b.context), m.indexed.reach(b.length)
+	scored, scores := m.indexed.seen(b.context), m.indexed.after(b.found, b.length)
 	read := b.sequences * (share*seen*kv*a.cached + scored*a.index.cached) * a.bytes / s.cache
-	compute := b.sequences * (share*seen*queries*a.decode + scored*a.index.operations) / s.products
+	compute := b.decoded() * (share*seen*queries*a.decode + scored*a.index.operations) / s.products
 	prompt := b.prompt * (reach*heads*a.prefill + scores*a.index.operations) / s.products
 	return t + soft(read, compute) + prompt
 }

@@ -30,11 +30,11 @@ type TrainingLogarithms [trainingConstants]float64
 // TrainedFamily is a family that was measured, with the furthest that was, and what jobs were told beside degrees.
 type TrainedFamily struct {
 	Family
-	Reach   Reach   `json:"reach"`
-	Options Options `json:"options"`
+	Reach   Reach           `json:"reach"`
+	Options TrainingOptions `json:"options"`
 }
 
-func (f *TrainedFamily) join(reach *Reach, options *Options) {
+func (f *TrainedFamily) join(reach *Reach, options *TrainingOptions) {
 	f.Reach.join(reach)
 	for i, told := range options {
 		f.Options[i] = f.Options[i] || told

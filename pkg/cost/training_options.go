@@ -2,26 +2,26 @@ package cost
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
-// Options are what training jobs are told beside degrees that changes their time, each true where a job is told it or where it was measured.
-type Options [trainingOptions]bool
+// TrainingOptions are what training jobs are told beside degrees that changes their time, each true where a job is told it or where it was measured.
+type TrainingOptions [trainingOptions]bool
 
 const trainingOptions = 6
 
-// optionNames are the options in words, in the order of Options.
+// optionNames are the options in words, in the order of TrainingOptions.
 var optionNames = [trainingOptions]string{
 	"matrices in FP8", "activations computed again", "feed-forward blocks computed again", "tokens shared out among tensor ranks", "sharded weights", "virtual stages",
 }
 
 // options are those of a job.
-func (t *Training) options() Options {
-	return Options{
+func (t *Training) options() TrainingOptions {
+	return TrainingOptions{
 		t.FP8, t.Recompute == v1alpha1.RecomputeFull, t.Recompute == v1alpha1.RecomputeSelective, t.SequenceParallel && t.Strategy.Tensor > 1,
 		t.Sharding == "FSDP" || t.Sharding == "ZeRO3", t.Virtual > 1,
 	}
 }
 
 // missing returns the first option that a job is told and that was not measured; -1 where there is none.
-func (o *Options) missing(told *Options) int {
+func (o *TrainingOptions) missing(told *TrainingOptions) int {
 	for i, is := range told {
 		if is && !o[i] {
 			return i

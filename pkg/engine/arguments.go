@@ -24,7 +24,7 @@ type Argument struct {
 	// are in capitals.
 	Name string
 	// Takes is the kind of its values. Least and Most bound numbers, both included; a Most of 0 is no bound. Values are those
-	// of a Word.
+	// of a Word and of a WordList.
 	Takes       Kind
 	Least, Most float64
 	Values      []string
@@ -40,7 +40,7 @@ type Argument struct {
 type Kind int
 
 // The kinds: a whole number, a number with a fraction, a text without blanks, one of a list, nothing (the name alone says it),
-// true or false, and whole numbers separated by commas.
+// true or false, whole numbers separated by commas, and names of a list separated by commas.
 const (
 	Whole Kind = iota
 	Fraction
@@ -49,6 +49,7 @@ const (
 	Switch
 	Truth
 	List
+	WordList
 )
 
 // Purpose is what of a plan an argument says.
@@ -106,6 +107,27 @@ const (
 	ForFP8              Purpose = "training in FP8"
 	ForOverlap          Purpose = "gradients reduced beside the backward pass"
 	ForOverlapGather    Purpose = "weights gathered beside the forward pass"
+
+	ForChunks         Purpose = "long prompts read in chunks"
+	ForNoChunks       Purpose = "every prompt read at once"
+	ForPrefixes       Purpose = "cache of prefixes"
+	ForHostCacheOn    Purpose = "KV cache in host memory too"
+	ForHostCache      Purpose = "size of the KV cache in host memory"
+	ForHostCacheKind  Purpose = "what moves the KV cache to host memory"
+	ForDrafter        Purpose = "what drafts tokens"
+	ForDraftModel     Purpose = "draft model"
+	ForDrafted        Purpose = "drafted tokens"
+	ForDraftSteps     Purpose = "steps of drafting"
+	ForDraftBranches  Purpose = "branches of a draft"
+	ForVerified       Purpose = "tokens that are verified"
+	ForAdapters       Purpose = "adapters beside the model"
+	ForAdapterSlots   Purpose = "adapters of a step"
+	ForAdapterRank    Purpose = "largest rank of an adapter"
+	ForAdaptersKept   Purpose = "adapters in host memory"
+	ForAdapterModules Purpose = "matrices with adapters"
+	ForMedia          Purpose = "images and sound in prompts"
+	ForImages         Purpose = "images of a prompt"
+	ForSounds         Purpose = "sounds of a prompt"
 
 	ForRecompute       Purpose = "what of the activations is computed again"
 	ForRecomputeParts  Purpose = "parts of layers that are computed again"
@@ -245,6 +267,12 @@ func (a *Argument) Check(value string) error {
 		for part := range strings.SplitSeq(value, ",") {
 			if n, err := strconv.Atoi(part); err != nil || float64(n) < a.Least {
 				why = fmt.Sprintf("use whole numbers from %g on, separated by commas", a.Least)
+			}
+		}
+	case WordList:
+		for part := range strings.SplitSeq(value, ",") {
+			if !slices.Contains(a.Values, part) {
+				why = "use some of " + strings.Join(a.Values, ", ") + ", separated by commas"
 			}
 		}
 	case Text:

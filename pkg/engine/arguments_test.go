@@ -25,7 +25,7 @@ func TestTablesOfArguments(t *testing.T) {
 			if version(t, a.Since) == nil || e.Looked != "" && slices.Compare(version(t, a.Since), version(t, e.Looked)) > 0 {
 				t.Errorf("%s: %s is known since %q, and plans are made for %q", e.Name, a.Name, a.Since, e.Looked)
 			}
-			if (a.Takes == Word) != (len(a.Values) > 0) || a.Most != 0 && a.Most < a.Least {
+			if (a.Takes == Word || a.Takes == WordList) != (len(a.Values) > 0) || a.Most != 0 && a.Most < a.Least {
 				t.Errorf("%s: %s has values %v and a range from %g to %g", e.Name, a.Name, a.Values, a.Least, a.Most)
 			}
 			for format, word := range a.Words {

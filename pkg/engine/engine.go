@@ -34,8 +34,12 @@ type Engine struct {
 	Jobs Jobs
 	// Ranks is how ranks are numbered.
 	Ranks Ranks
-	// Memory is what the engine takes of a device.
+	// Memory is what the engine takes of a device, in the version Looked.
 	Memory Memory
+	// Changes are the defaults of Memory in other versions, in rising order.
+	Changes []Change
+	// Serves is what its server does beside decoding one token after the other.
+	Serves Serves
 	// OldCosts names the constants of speed for versions before 1, where they differ from those of Name.
 	OldCosts string
 	// Launchers are the names of the launchers that start the engine, as in package launch. The first must be able to
@@ -96,10 +100,7 @@ func Parse(text string) (*Engine, string, error) {
 		if !strings.EqualFold(string(e.Name), word) && !slices.Contains(e.Words, word) {
 			continue
 		}
-		if e.OldCosts != "" && (version == "0" || strings.HasPrefix(version, "0.")) {
-			return e, e.OldCosts, nil
-		}
-		return e, string(e.Name), nil
+		return e, e.CostsIn(version), nil
 	}
 	if own := named(strings.TrimSpace(text)); own != nil {
 		return own, string(own.Name), nil

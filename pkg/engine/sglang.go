@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/rankwright/rankwright/api/v1alpha1"
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
 
 // SGLang has data parallelism for attention only, whose ranks are runs of its tensor ranks
 // (compute_dp_attention_world_info), takes any split by SGLANG_PP_LAYER_PARTITION, and gives layers that are left over to
@@ -34,6 +38,7 @@ var sglang = Engine{
 			{Serving: Batch{16384, 512}},
 		},
 	},
+	Serves:    sglangServes,
 	Launchers: []string{"sglang"},
-	Arguments: sglangArguments,
+	Arguments: slices.Concat(sglangArguments, sglangServing),
 }

@@ -203,7 +203,7 @@ func TestSupportIsDocumented(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write docs/engines.md anew: review the difference before committing it")
+var update = flag.Bool("update", false, "write docs/engines.md and docs/serving-options.md anew: review the difference before committing it")
 
 // TestTheDocumentedSupport holds the table of docs/engines.md to the rows.
 func TestTheDocumentedSupport(t *testing.T) {

@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/rankwright/rankwright/api/v1alpha1"
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
 
 // TensorRT-LLM is built on CUDA and runs on NVIDIA's devices alone (its support matrix). It has data parallelism for
 // attention only, of all tensor ranks at once (Mapping.dp_size), and takes any split by pp_partition. Ranks: Mapping
@@ -24,6 +28,7 @@ var tensorRTLLM = Engine{
 		Preemption: Preemption{Source: "https://nvidia.github.io/TensorRT-LLM/performance/performance-tuning-guide/useful-runtime-flags.html"},
 	},
 	OldCosts:  "TensorRT-LLM 0",
+	Serves:    tensorRTServes,
 	Launchers: []string{"tensorrt-llm"},
-	Arguments: tensorRTArguments,
+	Arguments: slices.Concat(tensorRTArguments, tensorRTServing),
 }

@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/rankwright/rankwright/api/v1alpha1"
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
 
 // vLLM refuses data parallelism of dense models behind one external balancer, takes any split by VLLM_PP_LAYER_PARTITION and
 // has no pipelines of encoder-decoder models (none implements SupportsPP). By default get_pp_indices gives layers that are
@@ -24,13 +28,12 @@ var vllm = Engine{
 	Ranks:  Ranks{Order: "tp-pp-dp", Experts: Experts{Over: []string{"tp", "cp", "dp"}, Whole: true}},
 	Memory: Memory{
 		Rule: OfTotal, Permille: 900, Block: 16, Lookahead: true, PadsExperts: true,
-		Preemption: Preemption{Recomputes: true, Source: "https://docs.vllm.ai/en/v0.17.1/configuration/optimization/"},
-		Batches: []Batches{
-			{Below: 70 * gib, Serving: Batch{2048, 256}, Offline: Batch{8192, 256}},
-			{Serving: Batch{8192, 1024}, Offline: Batch{16384, 1024}},
-		},
+		Preemption:   Preemption{Recomputes: true, Source: "https://docs.vllm.ai/en/v0.17.1/configuration/optimization/"},
+		Batches:      vllmBatches,
 		SmallBatches: []string{"a100"},
 	},
+	Changes:   vllmChanges,
+	Serves:    vllmServes,
 	Launchers: []string{"vllm"},
-	Arguments: vllmArguments,
+	Arguments: slices.Concat(vllmArguments, vllmServing),
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/model"
+	"github.com/rankwright/rankwright/pkg/occupancy"
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
@@ -36,7 +37,16 @@ type Load struct {
 }
 
 // longest returns the tokens of the longest sequence.
-func (l *Load) longest() int64 { return cmp.Or(l.Longest, l.Input+l.Output) }
+func (s *Serving) longest() int64 { return cmp.Or(s.Longest, s.typical()) }
+
+// typical returns the tokens of a request in the mean, those of images and sound included.
+func (s *Serving) typical() int64 {
+	if s.Options == nil {
+		return s.Input + s.Output
+	}
+	media, _ := s.Options.Media.Tokens()
+	return s.Input + media + s.Output
+}
 
 // Deployment is a model on devices of one kind.
 type Deployment struct {
@@ -62,6 +72,8 @@ type Serving struct {
 	// MaxBatchedTokens and MaxSequences bound a step of each rank that attends to sequences of its own; 0 takes the
 	// engine's default.
 	MaxBatchedTokens, MaxSequences int64
+	// Options are what the server does beside decoding token by token; nil is nothing.
+	Options *v1alpha1.ServingOptions
 }
 
 // Bounds of numbers that a caller gives.
@@ -96,7 +108,7 @@ func (s *Serving) normal() error {
 	if err := withinBounds([]bound{
 		{"isl", s.Input, 1, maxTokens},
 		{"osl", s.Output, 1, maxTokens},
-		{"max-model-len", s.longest(), s.Input + s.Output, 2 * maxTokens},
+		{"max-model-len", s.longest(), s.typical(), 2 * maxTokens},
 		{"length-variation", s.Variation, 0, 400},
 		{"concurrency", s.Concurrency, 0, maxConcurrency},
 		{"requests", s.Requests, 0, maxRequests},
@@ -237,7 +249,9 @@ func (p *place) estimator(tier *shape.Tier) (*cost.Estimator, error) {
 		return nil, err
 	}
 	family := tier.Family(&p.device)
-	family.Engine = p.Engine.Costs
+	if p.Engine.Costs != cost.Engine(p.Engine.Name) {
+		family.Engine = p.Engine.Costs
+	}
 	return calibration.Estimator(family), nil
 }
 
@@ -246,7 +260,7 @@ func (s *Serving) look(p *place, asked *v1alpha1.Parallelism, devices int) (*loo
 	input, output, variation := int32(s.Input), int32(s.Output), int32(s.Variation)
 	return p.look(&v1alpha1.ModelPlacementSpec{Parallelism: asked, Workload: v1alpha1.Workload{
 		Inference: &v1alpha1.InferenceWorkload{
-			MaxModelLen: int32(s.longest()), MaxSequences: 1, InputTokens: &input, OutputTokens: &output, LengthVariationPercent: &variation, Capacity: s.Capacity,
+			MaxModelLen: int32(s.longest()), MaxSequences: 1, InputTokens: &input, OutputTokens: &output, LengthVariationPercent: &variation, Capacity: s.Capacity, Serving: s.Options,
 		},
 	}}, shape.Limits{Tokens: s.MaxBatchedTokens, Sequences: s.MaxSequences}, devices)
 }
@@ -279,6 +293,7 @@ func (s *Serving) on(p *place, l *look) (*Answer, error) {
 		return nil, err
 	}
 	a := s.answer(p)
+	a.Warnings = append(slices.Clip(a.Warnings), l.tier.Problem.AssumedOfServing()...)
 	a.show(c.Footprint.Footprint, c.Ends, l.memory)
 	a.judge()
 	if !a.Fits {
@@ -339,14 +354,15 @@ func (s *Serving) times(p *place, a *Answer, c *shape.Candidate, offer int64) er
 	load.Concurrency = max(1, float64(a.Concurrency.Running)/copies)
 	load.Clients, load.Requests = float64(s.Concurrency)/copies, float64(s.Requests)/copies
 	load.RequestSeconds = serverSeconds
-	if s.longest() > s.Input+s.Output {
+	if s.longest() > s.typical() {
 		load.Variation = float64(s.Variation) / 100
 	}
 	each := int64(math.Ceil(load.Concurrency))
 	spare := c.Footprint.Spared(c.Ends, func(int) int64 { return offer }, each)
 	if pressed := c.Tier.Problem.Pressure(spare, each, c.Data); pressed.Waiting > 0 {
 		load.Clients = max(load.Clients, load.Concurrency)
-		load.Concurrency, load.Again = load.Concurrency*(1-pressed.Waiting), pressed.Again
+		load.Concurrency = load.Concurrency * (1 - pressed.Waiting)
+		c.Tier.Problem.Press(load, pressed)
 		a.Concurrency.Preempted = rounded(pressed.Preempted)
 	}
 	if err := q.Check(); err != nil {
@@ -357,7 +373,8 @@ func (s *Serving) times(p *place, a *Answer, c *shape.Candidate, offer int64) er
 	if s.MaxTPOT > 0 {
 		full := got.TPOT.Value
 		if full > s.MaxTPOT { // fewer run than there is room for
-			load.Concurrency, load.Again, a.Concurrency.Preempted = max(1, float64(a.Concurrency.Running)/copies), 0, 0
+			load.Concurrency, a.Concurrency.Preempted = max(1, float64(a.Concurrency.Running)/copies), 0
+			c.Tier.Problem.Press(load, occupancy.Pressure{})
 		}
 		if got = e.ServeUnder(&q, s.MaxTPOT); full > s.MaxTPOT {
 			a.limit(&got, copies)

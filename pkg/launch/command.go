@@ -68,7 +68,7 @@ func (w *command) serving(c *Copy, together int32) {
 		w.format(engine.ForType, computed)
 	}
 	w.format(engine.ForCache, c.KVCacheType)
-	w.tell(engine.ForUtilization, strconv.FormatFloat(float64(w.of.Memory.Permille)/1000, 'f', -1, 64))
+	w.memory(c)
 	if l := c.Limits; l != nil {
 		if l.Length > 0 {
 			w.tell(engine.ForLength, l.Length)
@@ -76,6 +76,7 @@ func (w *command) serving(c *Copy, together int32) {
 		w.tell(engine.ForSequences, l.Sequences*int64(together))
 		w.tell(engine.ForTokens, l.Tokens*int64(together))
 	}
+	w.options(c)
 }
 
 // split tells the layers of each stage of a pipeline.
@@ -106,7 +107,7 @@ func (w *command) yaml() (string, error) {
 		}
 		value := k.Value
 		switch w.of.Arguments.Kind(k.Name) {
-		case engine.List:
+		case engine.List, engine.WordList:
 			value = "[" + strings.ReplaceAll(value, ",", ", ") + "]"
 		case engine.Text:
 			value = strconv.Quote(value)

@@ -22,6 +22,7 @@ type fixture struct {
 	vendor  string
 	limits  *v1alpha1.StepLimits
 	cache   v1alpha1.Precision
+	serving *v1alpha1.ServingOptions
 	options Options
 	// shuffled are the devices in an order other than by node.
 	shuffled []int
@@ -36,7 +37,7 @@ func (f fixture) plan(t testing.TB) (*v1alpha1.ShardingPlanSpec, *v1alpha1.Devic
 	s := &f.strategy
 	f.cache = cmp.Or(f.cache, v1alpha1.BF16)
 	plan := &v1alpha1.ShardingPlanSpec{
-		Engine: f.engine, Strategy: *s, StepLimits: f.limits, KVCacheType: f.cache, Stages: stages(f.layers, int(s.Pipeline)),
+		Engine: f.engine, Strategy: *s, StepLimits: f.limits, Serving: f.serving, KVCacheType: f.cache, Stages: stages(f.layers, int(s.Pipeline)),
 	}
 	plan.Model.Architecture.Layers = plan.Stages[len(plan.Stages)-1].LastLayer + 1
 	if s.Expert > 1 {

@@ -45,6 +45,8 @@ type Copy struct {
 	Split []int
 	// Limits bound the steps of the engine; nil in training.
 	Limits *v1alpha1.StepLimits
+	// Serving is what the server does beside decoding one token after the other; nil where nothing of it was asked for.
+	Serving *v1alpha1.ServingOptions
 	// Training is the job; nil in inference and in plans that do not say it.
 	Training *v1alpha1.TrainingWorkload
 	// KVCacheType is the number format of the KV cache.
@@ -88,7 +90,7 @@ func NewJob(plan *v1alpha1.ShardingPlanSpec, spec *v1alpha1.DeviceMeshSpec, opti
 			return nil, fmt.Errorf("the plan has no copy %d: firstReplica of each of otherShapes must be the number of copies before it", number)
 		}
 		copied := Copy{
-			Number: number, Strategy: shape.Strategy, Split: layersOf(shape.Stages), Limits: shape.StepLimits, KVCacheType: plan.KVCacheType, Training: plan.Training,
+			Number: number, Strategy: shape.Strategy, Split: layersOf(shape.Stages), Limits: shape.StepLimits, KVCacheType: plan.KVCacheType, Serving: plan.Serving, Training: plan.Training,
 			World: copies[number].WorldSize(), plan: spec.Plan, model: &plan.Model, quantization: plan.Quantization, computed: plan.ComputeType, mesh: &copies[number], Pods: pods[number],
 		}
 		if library, known := copies[number].Library(); known {

@@ -11,6 +11,9 @@ type activations struct {
 	slack      int64
 	// sampler is what the sampler holds for each sequence and word of the vocabulary, in hundredths of a byte.
 	sampler int64
+	// drafted is the drafted tokens of each sequence, which are sampled beside its next one. media is the tokens that encoders of images
+	// and sound keep for the language model: those of a step, or of one that is larger.
+	drafted, media int64
 }
 
 // keptWidths is how many values of the hidden size are alive for each token beside the widest part: residual, normed
@@ -23,6 +26,10 @@ func activationsOf(s *Setup, c *Counter) activations {
 		tokens: ceil(s.Inference.BatchedTokens, int64(s.Layout.Context)), sequences: s.Inference.BatchedSequences,
 		hidden: int64(a.HiddenSize), vocabulary: int64(a.VocabSize),
 		kept: keptWidths, wide: widest(s, c), element: plainBytes(s.Weights), slack: c.engine.Slack, sampler: c.engine.Sampler,
+	}
+	act.drafted = s.Inference.Drafted
+	if s.Inference.MediaTokens > 0 {
+		act.media = max(s.Inference.MediaTokens, s.Inference.BatchedTokens)
 	}
 	if act.sampler == 0 {
 		act.sampler = c.constants.SamplerCentibytes
@@ -63,13 +70,21 @@ func (a *activations) forward() int64 {
 // sampling returns what the last stage needs to choose the next tokens: the step's hidden states, and the sampler's
 // tensors over the whole vocabulary, which every tensor rank gathers.
 func (a *activations) sampling() int64 {
-	return bounded(times(a.tokens, a.hidden, a.element) + part(times(a.sequences, a.vocabulary), a.sampler, 100))
+	return bounded(times(a.tokens, a.hidden, a.element) + part(times(a.sequences, 1+a.drafted, a.vocabulary), a.sampler, 100))
 }
 
-// stage returns what a stage needs; the last stage has the head.
-func (a *activations) stage(last bool) int64 {
+// encoded returns the bytes of what encoders keep for the language model. Source: vLLM's encoder cache, whose budget is the larger of a
+// step's tokens and those of the largest item (vllm/v1/core/encoder_cache_manager.py, compute_encoder_budget).
+func (a *activations) encoded() int64 { return times(a.media, a.hidden, a.element) }
+
+// stage returns what a stage needs; the first stage has the encoders, the last one the head.
+func (a *activations) stage(first, last bool) int64 {
+	bytes := a.forward()
 	if last {
-		return max(a.forward(), a.sampling())
+		bytes = max(bytes, a.sampling())
 	}
-	return a.forward()
+	if first {
+		bytes = bounded(bytes + a.encoded())
+	}
+	return bytes
 }

@@ -15,6 +15,8 @@ type cache struct {
 	block     int64
 	// mean and deviation are those of the tokens of a running sequence; a mean of 0 is not said.
 	mean, deviation int64
+	// shared is the tokens with which all sequences begin.
+	shared int64
 	// ahead is how many tokens of a step layers with a window keep beside the window.
 	ahead int64
 }
@@ -25,7 +27,7 @@ func (f *Footprint) caching() cache {
 	c := cache{
 		model: s.Model, precision: s.KV, tensor: s.Layout.Tensor, context: int64(s.Layout.DecodeContext),
 		length: s.Inference.MaxModelLen, block: s.Inference.BlockTokens,
-		mean: s.Inference.Mean, deviation: s.Inference.Deviation,
+		mean: s.Inference.Mean, deviation: s.Inference.Deviation, shared: s.Inference.Shared,
 	}
 	if f.counter.engine.Lookahead {
 		c.ahead = s.Inference.BatchedTokens

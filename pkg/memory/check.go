@@ -136,6 +136,11 @@ func (in *Inference) normal(m *engine.Memory, d Device) error {
 		{"inference.batchedSequences", in.BatchedSequences, 1, maxSequences},
 		{"inference.utilization", in.Utilization, 1, 1000},
 		{"inference.blockTokens", in.BlockTokens, 1, 4096},
+		{"inference.shared", in.Shared, 0, in.MaxModelLen},
+		{"inference.adapterSlots", in.AdapterSlots, 0, maxSequences},
+		{"inference.adapterRank", in.AdapterRank, 0, 4096},
+		{"inference.drafted", in.Drafted, 0, 1024},
+		{"inference.mediaTokens", in.MediaTokens, 0, maxTokens},
 	})
 }
 

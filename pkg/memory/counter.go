@@ -17,6 +17,9 @@ type Counter struct {
 	forms     []form
 	rest      *model.Model // without routed experts
 	norm      int64
+	draft     *Counter // of what drafts tokens; nil where nothing is loaded for it
+	// expertAdapters says that room for adapters is made in routed experts too.
+	expertAdapters bool
 	// loadsWhole says that all weights are loaded in the checkpoint's format before they are made ones of the setup's.
 	loadsWhole bool
 }
@@ -49,7 +52,11 @@ func newCounter(s Setup, constants constants) (*Counter, error) {
 		setup: s, engine: &of.Memory, constants: constants,
 		runs: s.Model.LayerRuns(s.Weights), rest: withoutExperts(s.Model), norm: bounded(s.Model.FinalNormBytes(s.Weights)),
 	}
+	c.expertAdapters = of.Serves.ExpertAdapters
 	c.loadsWhole = s.Inference != nil && of.Memory.LoadsWhole && Made(of, s.Model, s.Weights)
+	if c.draft, err = draftCounter(&s, constants); err != nil {
+		return nil, err
+	}
 	w := c.weights(&s)
 	for _, run := range c.runs {
 		if run.Form == len(c.forms) {
@@ -83,6 +90,9 @@ func (c *Counter) Footprint(l Layout, tokens, sequences int64, d Device) (*Footp
 		f.beside = besideStatic(d, f.inference.Utilization)
 	}
 	f.count()
+	if err := f.countDraft(); err != nil {
+		return nil, err
+	}
 	f.prepare()
 	return f, nil
 }

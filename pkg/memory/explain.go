@@ -27,8 +27,9 @@ func (f *Footprint) Explain(first, end int) []Line {
 	u, last := f.Use(first, end), end == f.layers
 	lines := f.explainWeights(first, end)
 	if f.training == nil {
+		lines = append(lines, f.explainFurther(first, end)...)
 		lines = append(lines, f.explainCache(first, end)...)
-		lines = append(lines, f.activations.explain(last))
+		lines = append(lines, f.activations.explain(first == 0, last)...)
 	} else {
 		lines = append(lines, f.training.explain(f, u, first, end)...)
 	}
@@ -151,9 +152,10 @@ func (f *Footprint) explainCache(first, end int) []Line {
 	sequences, spared := f.explainHeld(first, end)
 	for _, g := range groups(&f.cache, first, end) {
 		held, step := c.kept(g.first)
+		common := c.common(g.first)
 		line := Line{
-			Component: "kvCache", Name: g.String(), Bytes: times(sequences, g.bytes()),
-			Formula: fmt.Sprintf("%d sequences × %d layers × %d tokens × %d B", sequences, g.count, held, c.token(g.first)),
+			Component: "kvCache", Name: g.String(), Bytes: times(sequences, g.bytes()) - times(max(0, sequences-1), int64(g.count), common, c.token(g.first)),
+			Formula: fmt.Sprintf("%d sequences × %d layers × %d tokens × %d B", sequences, g.count, held-common, c.token(g.first)) + sharedFormula(g, common, c.token(g.first)),
 			Note:    fmt.Sprintf("%s, whole blocks of %d tokens", c.precision, c.block),
 		}
 		if spared > 0 {
@@ -168,6 +170,7 @@ func (f *Footprint) explainCache(first, end int) []Line {
 		}
 		lines = append(lines, line)
 	}
+	lines = append(lines, f.explainDraftCache(end, sequences, spared)...)
 	if spared > 0 { // divisions are rounded once for the whole run
 		rest := f.Use(first, end).Cache
 		for i := range lines {
@@ -179,17 +182,28 @@ func (f *Footprint) explainCache(first, end int) []Line {
 }
 
 // explain returns the arithmetic of stage.
-func (a *activations) explain(last bool) Line {
-	if last && a.sampling() > a.forward() {
-		return Line{
-			"activations", "sampling", a.sampling(),
-			fmt.Sprintf("%d tokens × %d hidden × %d B + %d sequences × %d words × %d / 100 B", a.tokens, a.hidden, a.element, a.sequences, a.vocabulary, a.sampler),
-			"hidden states of a step, and the sampler's tensors over the vocabulary",
-		}
+func (a *activations) explain(first, last bool) []Line {
+	var lines []Line
+	if first && a.media > 0 {
+		lines = append(lines, Line{
+			"activations", "images and sound", a.encoded(), fmt.Sprintf("%d tokens × %d hidden × %d B", a.media, a.hidden, a.element),
+			"what encoders made of a step's images and sound, until the language model has read it",
+		})
 	}
-	return Line{
+	if last && a.sampling() > a.forward() {
+		of := ""
+		if a.drafted > 0 {
+			of = fmt.Sprintf(" × (1 + %d drafted tokens)", a.drafted)
+		}
+		return append(lines, Line{
+			"activations", "sampling", a.sampling(),
+			fmt.Sprintf("%d tokens × %d hidden × %d B + %d sequences%s × %d words × %d / 100 B", a.tokens, a.hidden, a.element, a.sequences, of, a.vocabulary, a.sampler),
+			"hidden states of a step, and the sampler's tensors over the vocabulary",
+		})
+	}
+	return append(lines, Line{
 		"activations", "forward", a.forward(),
 		fmt.Sprintf("%d tokens × %d B × (%d × %d hidden + %d widest) × %d / 100", a.tokens, a.element, a.kept, a.hidden, a.wide, 100+a.slack),
 		"what is alive at once in the widest part of a layer",
-	}
+	})
 }

@@ -9,7 +9,10 @@ type Footprint struct {
 	weights, experts, cache, step, kept, trained, trainedExperts sums
 	// Of the cache of a running sequence; empty where all sequences are held at full length.
 	mean, deviation sums
+	shared          sums // of the cache, what all sequences have in common
+	adapters        sums // beside the weights
 	loading         sums // see Loading
+	draft           drafter
 	// Bytes that the ends of the model add.
 	embedding, head, norm int64
 	inference             Inference // the setup's
@@ -53,6 +56,9 @@ func (f *Footprint) InLayout(l Layout) (*Footprint, error) {
 	} else {
 		other.count()
 	}
+	if err := other.countDraft(); err != nil {
+		return nil, err
+	}
 	other.prepare()
 	return &other, nil
 }
@@ -94,6 +100,9 @@ func (f *Footprint) count() {
 	if f.inference.Mean > 0 {
 		f.mean, f.deviation = f.sum(forms, inMean), f.sum(forms, inDeviation)
 	}
+	if f.inference.Shared > 0 {
+		f.shared = f.sum(forms, inShared)
+	}
 	f.countExperts()
 }
 
@@ -104,12 +113,13 @@ func (f *Footprint) countExperts() {
 		forms = append(forms, f.routed(&w, of))
 	}
 	f.experts, f.trainedExperts = f.sum(forms, inWeights), f.sum(forms, inTrained)
+	f.countAdapters()
 	f.countLoading()
 }
 
 // amounts are what a device needs for a layer. In inference: weights, cache of the longest sequence and of a running one, and
-// the tokens of a step. In training: weights, what is kept for the backward pass, and trained parameters.
-type amounts [7]int64
+// the tokens of a step, and what sequences share. In training: weights, what is kept for the backward pass, and trained parameters.
+type amounts [8]int64
 
 const (
 	inWeights = iota
@@ -119,6 +129,7 @@ const (
 	inDeviation
 	inKept
 	inTrained
+	inShared
 )
 
 // layer returns what a layer needs beside its routed experts.
@@ -133,6 +144,7 @@ func (f *Footprint) layer(w *weights, layer int) amounts {
 	mean, deviation := c.running(layer, sequence)
 	return amounts{
 		inWeights: held, inCache: times(sequence, token), inStep: times(step, token), inMean: times(mean, token), inDeviation: times(deviation, token),
+		inShared: times(c.common(layer), token),
 	}
 }
 
@@ -161,7 +173,7 @@ func (f *Footprint) sequences() int64 {
 
 // sequenceBytes returns the cache of one sequence of the longest length in layers first to end-1 of a device. The tokens
 // of a step that vLLM's windowed layers keep for all sequences together are not included.
-func (f *Footprint) sequenceBytes(first, end int) int64 { return f.cache.of(first, end) }
+func (f *Footprint) sequenceBytes(first, end int) int64 { return f.one(first, end) }
 
 // KeptBytes returns what a device keeps for the backward pass of each further micro-batch in flight, over all layers; 0
 // in inference.
@@ -177,7 +189,7 @@ func (f *Footprint) KeptBytes() int64 {
 // norm and the head; a shared table is held twice where these are different stages. The run must be within the model.
 func (f *Footprint) Use(first, end int) Use {
 	u := Use{
-		Weights: f.weights.of(first, end) + f.experts.of(first, end),
+		Weights: f.weights.of(first, end) + f.experts.of(first, end) + f.further(first, end),
 		Cache:   bounded(f.held(f.sequences(), first, end) + f.step.of(first, end)),
 		Engine:  f.engine, Communication: f.communication,
 	}

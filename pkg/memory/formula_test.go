@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/model"
 )
 
 // TestFormulas evaluates every formula that Explain prints: it must come to the line's bytes, and the lines of a component
@@ -19,6 +20,14 @@ func TestFormulas(t *testing.T) {
 	h100 := Device{Vendor: "nvidia", Product: "NVIDIA H100 80GB HBM3", TotalBytes: 81559 * mib}
 	serve := &Inference{MaxModelLen: 10000, Sequences: 9}
 	running := &Inference{MaxModelLen: 10000, Sequences: 9, Mean: 1500, Deviation: 1118}
+	drafts := func(t *testing.T, of, method, name string) *model.Draft {
+		t.Helper()
+		d, err := lookup(t, of).Drafter(&v1alpha1.Speculation{Method: v1alpha1.SpeculationMethod(method), Model: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
 	for _, c := range []struct {
 		name  string
 		model string
@@ -38,6 +47,12 @@ func TestFormulas(t *testing.T) {
 		{"latent with decode context", "DeepSeek-V3", Setup{Weights: v1alpha1.FP8, KV: v1alpha1.FP8, Layout: Layout{Tensor: 8, DecodeContext: 8}, Inference: serve}},
 		{"SGLang", "Qwen3-30B-A3B", Setup{Engine: v1alpha1.EngineSGLang, Weights: v1alpha1.FP8, Inference: serve}},
 		{"TensorRT-LLM", "Llama-3.1-70B", Setup{Engine: v1alpha1.EngineTensorRTLLM, Weights: v1alpha1.NVFP4, Layout: Layout{Tensor: 4}, Inference: serve}},
+		{"shared prefix", "Llama-3.1-8B", Setup{Weights: v1alpha1.BF16, Inference: &Inference{MaxModelLen: 10000, Sequences: 9, Shared: 1000}}},
+		{"shared prefix as it runs", "Gemma-3-27B", Setup{Weights: v1alpha1.BF16, Layout: Layout{Tensor: 2}, Inference: &Inference{MaxModelLen: 10000, Sequences: 9, Mean: 1500, Deviation: 1118, Shared: 1000}}},
+		{"adapters", "Qwen3-30B-A3B", Setup{Weights: v1alpha1.BF16, Layout: Layout{Tensor: 2, Expert: 2}, Inference: &Inference{MaxModelLen: 10000, Sequences: 9, AdapterSlots: 4, AdapterRank: 16}}},
+		{"images", "Qwen2.5-VL-7B", Setup{Weights: v1alpha1.BF16, Inference: &Inference{MaxModelLen: 10000, Sequences: 9, MediaTokens: 16000}}},
+		{"a module that drafts", "DeepSeek-V3", Setup{Weights: v1alpha1.FP8, Layout: Layout{Tensor: 8, Expert: 8}, Inference: &Inference{MaxModelLen: 10000, Sequences: 9, Drafted: 2}, Draft: drafts(t, "DeepSeek-V3", "MTP", "")}},
+		{"a model that drafts", "Llama-3.1-70B", Setup{Weights: v1alpha1.BF16, Layout: Layout{Tensor: 4}, Inference: &Inference{MaxModelLen: 10000, Sequences: 9, Mean: 1500, Deviation: 1118, Drafted: 4}, Draft: drafts(t, "Llama-3.1-70B", "Draft", "Llama-3.2-1B")}},
 		{"full training", "Llama-3.1-8B", Setup{Engine: v1alpha1.EngineTorch, Weights: v1alpha1.BF16, Layout: Layout{Data: 8}, Training: training("Full", "FSDP", true)}},
 		{"interleaved and selective", "Qwen3-30B-A3B", Setup{Engine: v1alpha1.EngineMegatron, Weights: v1alpha1.BF16, Layout: Layout{Tensor: 2, Pipeline: 4}, Training: &v1alpha1.TrainingWorkload{
 			SequenceLength: 4096, GlobalBatch: 64, Recompute: "Selective", SequenceParallel: true, VirtualStages: 3,

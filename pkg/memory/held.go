@@ -8,14 +8,16 @@ import (
 )
 
 // held returns what the cache must hold of so many sequences in layers first to end-1 of a device: all at full length, or what
-// they hold as they run and one of full length at least.
+// they hold as they run and one of full length at least. What they have in common is held once.
 func (f *Footprint) held(sequences int64, first, end int) int64 {
-	one := f.cache.of(first, end)
+	one, again := f.one(first, end), times(max(0, sequences-1), f.shared.of(first, end))
+	all := times(sequences, one) - again
 	if f.inference.Mean == 0 {
-		return times(sequences, one)
+		return all
 	}
-	running := times(sequences, f.mean.of(first, end)) + part(f.deviation.of(first, end), spare(sequences), 1000)
-	return min(times(sequences, one), max(one, running))
+	mean, deviation := f.running(first, end)
+	running := times(sequences, mean) + part(deviation, spare(sequences), 1000) - again
+	return min(all, max(one, running))
 }
 
 // spare returns the thousandths of a sequence's deviation that the cache has beside the mean of so many: the deviation of a
@@ -26,11 +28,14 @@ func spare(sequences int64) int64 {
 
 // roomFor returns how many sequences have room in so many bytes of cache: at full length, and as they run.
 func (f *Footprint) roomFor(first, end int, bytes int64) (whole, running int64) {
-	one := f.cache.of(first, end)
-	if one <= 0 {
+	one, shared := f.one(first, end), f.shared.of(first, end)
+	switch {
+	case one <= 0 || one <= shared && bytes >= one:
 		return maxSequences, maxSequences
+	case bytes < one:
+		return 0, 0
 	}
-	whole = bytes / one
+	whole = (bytes - shared) / (one - shared)
 	if running = whole; whole < 1 || f.inference.Mean == 0 {
 		return whole, running
 	}
@@ -50,20 +55,22 @@ func (f *Footprint) roomFor(first, end int, bytes int64) (whole, running int64) 
 func (f *Footprint) Spare(first, end int, offer, sequences int64) float64 {
 	room := offer - f.Need(first, end) + f.held(f.quick.sequences, first, end)
 	n := ceil(sequences, int64(f.setup.Layout.AttentionData))
-	deviation := float64(f.deviation.of(first, end)) * math.Sqrt(float64(n))
-	if f.inference.Mean == 0 || deviation <= 0 || room >= times(n, f.cache.of(first, end)) {
+	room += times(max(0, n-1), f.shared.of(first, end))
+	mean, each := f.running(first, end)
+	deviation := float64(each) * math.Sqrt(float64(n))
+	if f.inference.Mean == 0 || deviation <= 0 || room >= times(n, f.one(first, end)) {
 		return math.Inf(1)
 	}
-	return float64(room-times(n, f.mean.of(first, end))) / deviation
+	return float64(room-times(n, mean)) / deviation
 }
 
 // explainHeld says how held comes about in a run of layers: by so many sequences of full length, or by all as they run, with so
 // many thousandths of a deviation.
 func (f *Footprint) explainHeld(first, end int) (whole, spared int64) {
 	n := f.sequences()
-	one, held := f.cache.of(first, end), f.held(n, first, end)
+	one, held := f.one(first, end), f.held(n, first, end)
 	switch {
-	case f.inference.Mean == 0 || held == times(n, one):
+	case f.inference.Mean == 0 || held+times(max(0, n-1), f.shared.of(first, end)) == times(n, one):
 		return n, 0
 	case held == one:
 		return 1, 0
@@ -77,9 +84,11 @@ func (f *Footprint) runningLine(c *cache, g group, spared int64) Line {
 	n, token := f.sequences(), c.token(g.first)
 	kept, _ := c.kept(g.first)
 	mean, deviation := c.running(g.first, kept)
+	common := c.common(g.first)
+	mean -= common
 	line := Line{
-		Component: "kvCache", Name: g.String(), Bytes: times(n, int64(g.count), mean, token) + part(times(int64(g.count), deviation, token), spared, 1000),
-		Formula: fmt.Sprintf("%d sequences × %d layers × %d tokens in the mean × %d B", n, g.count, mean, token),
+		Component: "kvCache", Name: g.String(), Bytes: times(n, int64(g.count), mean, token) + times(int64(g.count), common, token) + part(times(int64(g.count), deviation, token), spared, 1000),
+		Formula: fmt.Sprintf("%d sequences × %d layers × %d tokens in the mean × %d B", n, g.count, mean, token) + sharedFormula(g, common, token),
 		Note:    fmt.Sprintf("%s, blocks of %d tokens of which the last is half empty", c.precision, c.block),
 	}
 	if deviation > 0 {

@@ -153,7 +153,11 @@ func TestBatchLimits(t *testing.T) {
 		{v1alpha1.EngineSGLang, Device{Product: "NVIDIA B200", TotalBytes: 183359 * mib, Vendor: "nvidia"}, false, batch(16384, 512)},
 		{v1alpha1.EngineTensorRTLLM, Device{}, false, batch(8192, 2048)},
 	} {
-		if got := Limits(c.engine, c.device, c.offline); got != c.want {
+		of, err := engine.Find(c.engine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Limits(&of.Memory, c.device, c.offline); got != c.want {
 			t.Errorf("%s on %q, offline %t: %+v, want %+v", c.engine, c.device.Product, c.offline, got, c.want)
 		}
 	}

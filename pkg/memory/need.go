@@ -25,8 +25,9 @@ func (f *Footprint) prepare() {
 	}
 	f.activations = activationsOf(&f.setup, f.counter)
 	f.quick.sequences, f.quick.rule = f.sequences(), f.counter.engine.Rule
-	between, last := f.activations.stage(false), f.activations.stage(true)
-	f.quick.activations = [4]int64{between, between, last, last}
+	for at := range f.quick.activations {
+		f.quick.activations[at] = f.activations.stage(at&1 != 0, at&2 != 0)
+	}
 }
 
 // prepareEnds computes what the ends of the model add to a stage.
@@ -62,7 +63,7 @@ func (f *Footprint) Need(first, end int) int64 {
 		return bounded(f.Use(first, end).Total())
 	}
 	at := f.at(first, end)
-	weights := f.weights.of(first, end) + f.experts.of(first, end) + f.quick.weights[at]
+	weights := f.weights.of(first, end) + f.experts.of(first, end) + f.quick.weights[at] + f.further(first, end)
 	cache := bounded(f.held(f.quick.sequences, first, end) + f.step.of(first, end))
 	running := f.quick.activations[at] + f.engine + f.communication
 	switch f.quick.rule {
@@ -82,7 +83,7 @@ func (f *Footprint) Need(first, end int) int64 {
 func (f *Footprint) Held() int64 {
 	const only = 3
 	all := f.layers
-	return bounded(f.weights.of(0, all) + f.experts.of(0, all) + f.quick.weights[only] + f.held(f.quick.sequences, 0, all))
+	return bounded(f.weights.of(0, all) + f.experts.of(0, all) + f.quick.weights[only] + f.further(0, all) + f.held(f.quick.sequences, 0, all))
 }
 
 // Widest returns the largest need of any layer as a stage of its own. Of layers with equal memory only the first and the
@@ -145,13 +146,9 @@ func besideStatic(d Device, permille int64) int64 {
 	return d.visible() - d.visible()/100 - contextBytes - part(d.visible(), permille, 1000)
 }
 
-// Limits returns an engine's default batch on a device: the most tokens and the most sequences of a step.
-func Limits(name v1alpha1.Engine, d Device, offline bool) engine.Batch {
-	e, err := engine.Find(name)
-	if err != nil {
-		return engine.Batch{}
-	}
-	return e.Memory.Limits(d.values(), offline)
+// Limits returns the default batch of an engine on a device, or offline as a library: the most tokens and the most sequences of a step.
+func Limits(of *engine.Memory, d Device, offline bool) engine.Batch {
+	return of.Limits(d.values(), offline)
 }
 
 // Least returns what every stage needs beside its layers, under the rules that count it.

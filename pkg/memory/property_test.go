@@ -25,11 +25,29 @@ func anySetup(t *rapid.T) Setup {
 			MaxModelLen: rapid.Int64Range(1, 1<<17).Draw(t, "length"), Sequences: rapid.Int64Range(1, 512).Draw(t, "sequences"),
 		},
 	}
+	if rapid.Bool().Draw(t, "optional") {
+		anyOptions(t, &s)
+	}
 	s.Layout.Expert = 1 << rapid.IntRange(0, 3).Draw(t, "expert")
 	if s.Layout.Tensor*s.Layout.AttentionData%s.Layout.Expert != 0 {
 		s.Layout.Expert = 1
 	}
 	return s
+}
+
+// anyOptions draws what a server does beside.
+func anyOptions(t *rapid.T, s *Setup) {
+	in := s.Inference
+	in.Shared = rapid.Int64Range(0, in.MaxModelLen/3).Draw(t, "shared")
+	in.AdapterSlots, in.AdapterRank = rapid.Int64Range(0, 8).Draw(t, "adapters"), 16
+	in.Drafted, in.MediaTokens = rapid.Int64Range(0, 4).Draw(t, "drafted"), rapid.Int64Range(0, 4096).Draw(t, "media")
+	if in.Drafted > 0 {
+		d, err := s.Model.Drafter(&v1alpha1.Speculation{Method: v1alpha1.SpeculationEAGLE})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Draft = d
+	}
 }
 
 func mustNew(t *rapid.T, s Setup) *Footprint {
@@ -90,7 +108,11 @@ func TestMonotone(t *testing.T) {
 // The text of a plan never differs from its numbers.
 func TestExplanationsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := mustNew(t, anySetup(t))
+		s := anySetup(t)
+		if rapid.Bool().Draw(t, "as they run") {
+			s.Inference.Mean, s.Inference.Deviation = 1+s.Inference.MaxModelLen/2, s.Inference.MaxModelLen/5
+		}
+		f := mustNew(t, s)
 		first := rapid.IntRange(0, f.Layers()-1).Draw(t, "first")
 		end := rapid.IntRange(first+1, f.Layers()).Draw(t, "end")
 		var sum int64

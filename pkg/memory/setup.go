@@ -14,7 +14,10 @@ type Setup struct {
 	Weights, KV v1alpha1.Precision
 	Layout      Layout
 	Inference   *Inference
-	Training    *v1alpha1.TrainingWorkload
+	// Draft drafts tokens for the model; nil where nothing is loaded for it. It is beside the last stage, with the same tensor and
+	// attention data ranks.
+	Draft    *model.Draft
+	Training *v1alpha1.TrainingWorkload
 }
 
 // Layout is how the ranks of one instance of the model share it. A degree of 0 counts as 1.
@@ -58,6 +61,14 @@ type Inference struct {
 	Utilization int64
 	// BlockTokens is the number of tokens in a block of the cache.
 	BlockTokens int64
+	// Shared is the tokens with which all sequences begin; the cache of a rank holds them once.
+	Shared int64
+	// AdapterSlots is how many LoRA adapters of rank AdapterRank each device has room for.
+	AdapterSlots, AdapterRank int64
+	// Drafted is how many drafted tokens of each sequence a step verifies.
+	Drafted int64
+	// MediaTokens is the tokens of the largest image or sound of a prompt. Encoders keep those of a step for the language model.
+	MediaTokens int64
 }
 
 // Device is the memory of one device.

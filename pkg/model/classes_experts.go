@@ -111,6 +111,7 @@ func hashedExperts(f *fields, _ *v1alpha1.Architecture) {
 func otherNextTokenModule(f *fields, _ *v1alpha1.Architecture) {
 	for _, name := range []string{"mtp_num_hidden_layers", "num_mtp_modules", "num_nextn_predict_layers"} {
 		if n, ok := f.number(0, maxLayers, name); ok && n > 0 {
+			f.otherModules = int(n)
 			f.assume("the multi-token-prediction module (%s) is left out: it is only loaded for speculative decoding", name)
 			return
 		}

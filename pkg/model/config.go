@@ -44,7 +44,7 @@ func fromConfig(name string, config []byte) (*Model, error) {
 	f.defaults = class.defaults
 	m := &Model{Name: name, Architecture: class.read(f)}
 	towers(f, &m.Architecture)
-	m.NextTokenModules = f.nextTokenModules
+	m.NextTokenModules, m.otherModules = f.nextTokenModules, f.otherModules
 	m.Native, m.storage = readStorage(f, &m.Architecture)
 	if err := f.finish(); err != nil {
 		return nil, err

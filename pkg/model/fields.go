@@ -26,7 +26,9 @@ type fields struct {
 	gatedHeads, widthGiven bool
 	// nextTokenModules is the number of multi-token-prediction modules in the checkpoint.
 	nextTokenModules int
-	err              error
+	// otherModules is the number of such modules of another form.
+	otherModules int
+	err          error
 }
 
 // Bounds of the fields, equal to the API's.

@@ -24,6 +24,8 @@ type Model struct {
 	// NextTokenModules is the number of multi-token-prediction modules that the checkpoint has beside the model. They are
 	// loaded for speculative decoding only, so only counts of the checkpoint include them.
 	NextTokenModules int
+	// otherModules is the number of such modules of another form, which counts of the checkpoint leave out.
+	otherModules int
 	// storage is how the published checkpoint stores its weights; nil where it stores all weights alike.
 	storage *storage
 	// others are published checkpoints of the same weights in other precisions, the one to take of each first.

@@ -113,7 +113,11 @@ type brute struct {
 func (b *brute) needs(s shape.Shape, least int64, vendor string, visit func([]int64) bool) bool {
 	in := b.request.Placement.Spec.Workload.Inference
 	d := memory.Device{Vendor: vendor, Product: "big", TotalBytes: least}
-	l := shape.LimitsOn(v1alpha1.EngineVLLM, d, int64(in.MaxSequences), b.lean)
+	of, err := engine.Find(v1alpha1.EngineVLLM)
+	if err != nil {
+		return false
+	}
+	l := shape.LimitsOn(&of.Memory, d, int64(in.MaxSequences), b.lean)
 	f, err := memory.New(memory.Setup{
 		Model: b.request.Model, Engine: v1alpha1.EngineVLLM, Weights: v1alpha1.BF16, KV: v1alpha1.BF16,
 		Layout:    memory.Layout{Tensor: s.Tensor, Pipeline: s.Stages, Expert: s.Expert},

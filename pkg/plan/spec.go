@@ -112,11 +112,14 @@ func write(t *shape.Problem, s *search.Solution) *v1alpha1.ShardingPlanSpec {
 		Model:        plannedModel(t, s),
 		Quantization: s.Tier.Weights,
 		KVCacheType:  s.Tier.Cache,
-		Engine:       t.Engine.Name, EngineVersion: t.Engine.Looked,
+		Engine:       t.Engine.Name, EngineVersion: t.Engine.Looked, Serving: t.Served(),
 		Training:    t.Workload.Training.DeepCopy(),
 		Estimate:    estimate(t, s),
 		Rejected:    rejected(s),
 		Enforcement: cmp.Or(t.Spec.Enforcement, v1alpha1.EnforcementAdvisory),
+	}
+	if spec.Serving != nil && spec.Serving.EngineVersion != "" {
+		spec.EngineVersion = spec.Serving.EngineVersion
 	}
 	spec.ComputeType = computedBy(t, s)
 	spec.Model.Assumptions = append(spec.Model.Assumptions, chosen(t, s)...)
@@ -162,7 +165,7 @@ func chosen(t *shape.Problem, s *search.Solution) []string {
 	if p.Expert > cost.UsualExpertRanks && t.Workload.Inference != nil {
 		texts = append(texts, balanced(string(t.Engine.Name), t.Engine.Arguments.Balance(), p.Expert))
 	}
-	return append(texts, crowded(t, s)...)
+	return append(append(texts, t.AssumedOfServing()...), crowded(t, s)...)
 }
 
 // balanced says what the times of many expert ranks rest on.

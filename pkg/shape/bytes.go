@@ -74,7 +74,7 @@ func (a *Tier) batchKey(class int32, lean bool) batchKey {
 	t, d := a.Problem, a.Problem.smallest(class)
 	var key batchKey
 	if in := t.Workload.Inference; in != nil {
-		own := LimitsOn(t.Engine.Name, d, int64(max(1, in.MaxSequences)), lean)
+		own := LimitsOn(t.Defaults, d, int64(max(1, in.MaxSequences)), lean)
 		key.Limits = Limits{cmp.Or(t.request.Limits.Tokens, own.Tokens), cmp.Or(t.request.Limits.Sequences, own.Sequences)}
 	}
 	if t.Engine.Memory.Rule == engine.StaticOfTotal || d.TotalBytes <= 0 {
@@ -148,7 +148,7 @@ func (a *Tier) rated(d *cost.Device) *rated {
 
 // Family returns the family whose constants estimate the costs on a device.
 func (a *Tier) Family(d *cost.Device) cost.Family {
-	return cost.Family{Architecture: d.Architecture, Engine: cost.Engine(a.Problem.Engine.Name), Class: a.profile.Class()}
+	return cost.Family{Architecture: d.Architecture, Engine: cost.Engine(cmp.Or(a.load.serving.costs, string(a.Problem.Engine.Name))), Class: a.profile.Class()}
 }
 
 // Constants returns the constants that estimate the costs on a device.
@@ -161,7 +161,7 @@ func (a *Tier) Estimator(d *cost.Device) *cost.Estimator { return a.rated(d).est
 func (t *Problem) Offer(class int32, free int64) int64 {
 	d := t.Classes[class].Facts.Memory
 	d.OthersBytes = max(0, d.TotalBytes-free)
-	return memory.Offer(t.Engine.Name, t.Workload.Training != nil, 0, d)
+	return memory.Offer(t.Engine.Name, t.Workload.Training != nil, t.served.permille, d)
 }
 
 // ComputedIn returns the precision in which a class computes weights stored in a format: the format where it can, else 16

@@ -52,6 +52,7 @@ type loadKey struct {
 	length, sequences, input, output int64
 	// Of a running request, where the cache holds requests as they run.
 	mean, deviation int64
+	serving         serving
 	training        v1alpha1.TrainingWorkload
 }
 
@@ -122,5 +123,6 @@ func (t *Problem) loadKey(s Format) loadKey {
 	in := t.Workload.Inference
 	key.length, key.sequences, key.input, key.output = int64(in.MaxModelLen), int64(max(1, in.MaxSequences)), t.Input(), t.Output()
 	key.mean, key.deviation = t.running()
+	key.serving = t.served
 	return key
 }

@@ -18,7 +18,7 @@ func (t *Problem) Lengths() (occupancy.Lengths, bool) {
 		return occupancy.Lengths{}, false
 	}
 	l := occupancy.Lengths{
-		Input: max(1, float64(*in.InputTokens)), Output: max(1, float64(*in.OutputTokens)), Longest: float64(in.MaxModelLen), Variation: occupancy.UsualVariation,
+		Input: max(1, float64(t.Input())), Output: max(1, float64(*in.OutputTokens)), Longest: float64(in.MaxModelLen), Variation: occupancy.UsualVariation,
 	}
 	if in.LengthVariationPercent != nil {
 		l.Variation = float64(*in.LengthVariationPercent) / 100

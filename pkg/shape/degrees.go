@@ -82,7 +82,11 @@ func (t *Problem) TensorDegrees(limit int) []int {
 		return []int{n}
 	}
 	splits := t.subject.splits
-	return splits[:sortedUpTo(splits, limit)]
+	splits = splits[:sortedUpTo(splits, limit)]
+	if t.drafts == nil {
+		return splits
+	}
+	return slices.DeleteFunc(slices.Clone(splits), func(n int) bool { return !slices.Contains(t.drafts, n) })
 }
 
 // maxTensor is the largest tensor degree that is chosen.

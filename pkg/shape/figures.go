@@ -16,6 +16,7 @@ type figures struct {
 	counter *memory.Counter
 	refused error         // why there is no counter
 	profile *cost.Profile // the model's operators
+	draft   *cost.Profile // of what drafts tokens for it; nil where nothing does
 
 	mu      sync.Mutex
 	batches map[batchKey]*batch
@@ -51,17 +52,21 @@ type timesKey struct {
 	tokens   int64     // of a step at most
 	cut      *cost.Cut // nil for one stage and for stages that are taken as equal
 	transfer uint64    // bits of Query.Transfer
-	again    uint64    // bits of Workload.Again, with which its Concurrency goes
+	again    uint64    // bits of Workload.Again and Returned, with which its Concurrency goes
 }
 
 func newFigures(of *knownModel, load loadKey) *figures {
 	f := &figures{
-		of: of, load: load, profile: cost.NewProfile(of.model, cost.Stored(of.model, load.weights, load.cache)),
+		of: of, load: load,
 		batches: map[batchKey]*batch{}, devices: map[cost.Device]*rated{},
 	}
+	f.profile, f.draft = load.serving.profiles(of.model, &load)
 	setup := memory.Setup{Model: of.model, Engine: load.engine, Weights: load.weights, KV: load.cache}
 	if load.length > 0 {
 		setup.Inference = &memory.Inference{MaxModelLen: load.length, Sequences: load.sequences, Mean: load.mean, Deviation: load.deviation}
+		if f.refused = load.serving.setup(&setup); f.refused != nil {
+			return f
+		}
 	} else {
 		setup.Training = &f.load.training
 	}

@@ -191,7 +191,7 @@ type Limits struct{ Tokens, Sequences int64 }
 
 // LimitsOn returns the limits of an engine on a device. Lean limits leave more room for weights and cache: the fewest
 // tokens that an engine takes by default on any device, and only the sequences that are asked for.
-func LimitsOn(of v1alpha1.Engine, d memory.Device, asked int64, lean bool) Limits {
+func LimitsOn(of *engine.Memory, d memory.Device, asked int64, lean bool) Limits {
 	defaults := memory.Limits(of, d, false)
 	l := Limits{defaults.Tokens, defaults.Sequences}
 	if lean {

@@ -77,7 +77,7 @@ func (a *Tier) Times(c *Candidate, device *cost.Device) cost.Times {
 	key := timesKey{
 		tensor: int32(c.Tensor), stages: int32(c.Stages), data: int32(c.Data), expert: int32(c.Expert),
 		decode: int32(c.Decode), islands: int32(q.Strategy.Islands), tokens: int64(q.Workload.MaxBatchedTokens), cut: q.Cut, transfer: math.Float64bits(q.Transfer),
-		again: math.Float64bits(q.Workload.Again),
+		again: math.Float64bits(q.Workload.Again + q.Workload.Returned),
 	}
 	return recall(a.figures, on.times, key, func() cost.Times {
 		return on.estimator.Times(&q)
@@ -97,9 +97,13 @@ func (a *Tier) Query(c *Candidate, device *cost.Device) cost.Query {
 		Profile: a.profile, Device: device,
 		Strategy: c.strategy(),
 		Workload: cost.Workload{
-			Input: float64(a.Problem.Input()), Output: float64(a.Problem.Output()), Concurrency: running * (1 - c.Pressure.Waiting), Clients: running, Again: c.Pressure.Again,
-			MaxBatchedTokens: float64(c.Footprint.Setup().Inference.BatchedTokens),
+			Input: float64(a.Problem.Input()), Output: float64(a.Problem.Output()), Concurrency: running * (1 - c.Pressure.Waiting), Clients: running,
+			MaxBatchedTokens: float64(c.Footprint.Setup().Inference.BatchedTokens), Options: a.load.serving.options(a.draft),
 		},
+	}
+	a.Problem.Press(&q.Workload, c.Pressure)
+	if q.Workload.Returned > 0 {
+		q.Workload.HostRate = a.Problem.Classes[c.Flavor.Class].Facts.HostLink
 	}
 	if c.Stages > 1 && c.Ends != nil { // else the stages are found with the devices, and taken as equal
 		q.Cut = a.cut(c.Ends)
@@ -166,17 +170,18 @@ func (t *Problem) Price(class int32) (price.Price, bool) {
 // unpriced is an hourly price above all, in micro-USD for a million tokens and device-second.
 const unpriced = 1e12
 
-// Input and output return the tokens of a typical request. What the workload does not say is half of the context, or less
+// Input returns the tokens of a typical prompt, those of images and sound included. What the workload does not say is half of the context, or less
 // where the other number leaves less.
 func (t *Problem) Input() int64 {
 	in := t.Workload.Inference
+	half := int64(in.MaxModelLen) / 2
 	switch {
 	case in.InputTokens != nil:
-		return int64(*in.InputTokens)
+		return int64(*in.InputTokens) + t.mediaTokens
 	case in.OutputTokens != nil:
-		return max(1, min(int64(in.MaxModelLen)/2, int64(in.MaxModelLen)-int64(*in.OutputTokens)))
+		half = min(half, int64(in.MaxModelLen)-int64(*in.OutputTokens))
 	}
-	return max(1, int64(in.MaxModelLen)/2)
+	return max(1, half, t.mediaTokens)
 }
 
 // Output returns the tokens of a typical answer.
@@ -185,8 +190,8 @@ func (t *Problem) Output() int64 {
 	switch {
 	case in.OutputTokens != nil:
 		return int64(*in.OutputTokens)
-	case in.InputTokens != nil:
-		return max(1, min(int64(in.MaxModelLen)/2, int64(in.MaxModelLen)-int64(*in.InputTokens)))
+	case in.InputTokens != nil || t.mediaTokens > 0:
+		return max(1, min(int64(in.MaxModelLen)/2, int64(in.MaxModelLen)-t.Input()))
 	}
 	return max(1, int64(in.MaxModelLen)/2)
 }

@@ -76,6 +76,12 @@ type Problem struct {
 	Open   bool
 	Keep   map[int32]bool
 	Prices func(product string) (price.Price, bool)
+	// Defaults are what the engine's version does by default.
+	Defaults *engine.Memory
+	served   serving
+	// mediaTokens are those of the images and the sound of a prompt, drafts the tensor degrees of what drafts tokens; nil where any will do.
+	mediaTokens int64
+	drafts      []int
 	*ground
 
 	calibration *cost.Calibration
@@ -148,6 +154,9 @@ func New(cluster *fleet.Cluster, request Request) (*Problem, error) {
 		return nil, err
 	}
 	if err := t.checkWorkload(); err != nil {
+		return nil, err
+	}
+	if err := t.readServing(); err != nil {
 		return nil, err
 	}
 	if err := t.checkAsked(); err != nil {

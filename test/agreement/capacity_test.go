@@ -13,6 +13,14 @@ import (
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
+// servers are what a server does beside; nil is nothing.
+var servers = []*v1alpha1.ServingOptions{
+	nil,
+	{PrefixCache: &v1alpha1.PrefixCache{HitPercent: 60, SharedTokens: 500}, Offload: &v1alpha1.CacheOffload{GiB: 64, HitPercent: 20}},
+	{Speculation: &v1alpha1.Speculation{Method: v1alpha1.SpeculationEAGLE, Model: "own/head", Tokens: 3, AcceptancePercent: 70}},
+	{Adapters: &v1alpha1.Adapters{Count: 8, Rank: 16, Active: 2}, MemoryUtilizationPercent: 85},
+}
+
 // TestCachesAgree: as many requests as an estimate finds room for are planned on the same devices with the same bytes and times,
 // and one more is refused.
 func TestCachesAgree(t *testing.T) {
@@ -28,13 +36,14 @@ func TestCachesAgree(t *testing.T) {
 	}{{"Llama-3.1-8B", 1, 1, 1}, {"Llama-3.3-70B", 4, 1, 1}, {"Gemma-3-27B", 2, 1, 1}, {"Qwen3-30B-A3B", 1, 1, 2}} {
 		m := lookup(t, of.model)
 		for _, name := range []v1alpha1.Engine{v1alpha1.EngineVLLM, v1alpha1.EngineSGLang, v1alpha1.EngineTensorRTLLM} {
-			for _, capacity := range []v1alpha1.Capacity{"", v1alpha1.CapacityFullLength} {
+			for i := range 2 * len(servers) {
+				capacity, options := []v1alpha1.Capacity{"", v1alpha1.CapacityFullLength}[i%2], servers[i/2]
 				on, err := estimate.FindEngine(string(name))
 				if err != nil {
 					t.Fatal(err)
 				}
 				load := estimate.Load{Input: 2000, Output: 600, Longest: 16384, Variation: 80, Capacity: capacity}
-				serving := estimate.Serving{Load: load, MaxBatchedTokens: 8192, MaxSequences: 1024, Deployment: estimate.Deployment{
+				serving := estimate.Serving{Options: options, Load: load, MaxBatchedTokens: 8192, MaxSequences: 1024, Deployment: estimate.Deployment{
 					Model: m, Product: *h100, Engine: on, Weights: v1alpha1.BF16, DevicesPerNode: mostDevices,
 					Degrees: estimate.Degrees{Tensor: of.tensor, Pipeline: of.pipeline, AttentionData: of.data, Expert: 1},
 				}}
@@ -45,13 +54,19 @@ func TestCachesAgree(t *testing.T) {
 				planned := func(sequences int64) (*v1alpha1.ShardingPlanSpec, error) {
 					degree := func(n int) *int32 { d := int32(n); return &d }
 					in := &v1alpha1.InferenceWorkload{
-						MaxModelLen: 16384, MaxSequences: int32(sequences), InputTokens: degree(2000), OutputTokens: degree(600), LengthVariationPercent: degree(80), Capacity: capacity,
+						MaxModelLen: 16384, MaxSequences: int32(sequences), InputTokens: degree(2000), OutputTokens: degree(600), LengthVariationPercent: degree(80), Capacity: capacity, Serving: options,
 					}
 					p := &v1alpha1.ModelPlacement{Spec: v1alpha1.ModelPlacementSpec{
 						Engine: name, Quantization: "BF16", KVCacheType: "BF16", Workload: v1alpha1.Workload{Inference: in},
 						Parallelism: &v1alpha1.Parallelism{Tensor: degree(of.tensor), Pipeline: degree(of.pipeline), Data: degree(of.data), Expert: degree(1), Context: degree(1)},
 					}}
 					return plan.Plan(cluster, shape.Request{Placement: p, Model: m, Limits: shape.Limits{Tokens: 8192, Sequences: 1024}})
+				}
+				if !got.Fits {
+					if made, err := planned(1); err == nil {
+						t.Errorf("%s on %s does not fit in estimate (%s), and is planned: %v", of.model, name, got.Reason, made.Stages)
+					}
+					continue
 				}
 				made, err := planned(got.Concurrency.Running)
 				if err != nil {
@@ -78,13 +93,13 @@ func same(t *testing.T, got *estimate.Answer, made *v1alpha1.ShardingPlanSpec) {
 	t.Helper()
 	var bytes, planned []int64
 	for i := range got.Stages {
-		bytes = append(bytes, got.Stages[i].Memory.Cache)
+		bytes = append(bytes, got.Stages[i].Memory.Weights, got.Stages[i].Memory.Cache)
 	}
 	for i := range made.Stages {
-		planned = append(planned, made.Stages[i].PerDevice.KVCacheBytes)
+		planned = append(planned, made.Stages[i].PerDevice.WeightsBytes, made.Stages[i].PerDevice.KVCacheBytes)
 	}
 	if !slices.Equal(bytes, planned) {
-		t.Errorf("%s on %s: the caches of stages are %d B in estimate and %d in plan", got.Model, got.Engine, bytes, planned)
+		t.Errorf("%s on %s: weights and caches of stages are %d B in estimate and %d in plan", got.Model, got.Engine, bytes, planned)
 	}
 	near := func(what string, a float64, b int64, unit float64) {
 		if math.Abs(a*unit-float64(b)) > 0.51+a*unit/1e3 {

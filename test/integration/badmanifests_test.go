@@ -103,6 +103,55 @@ var badManifests = []badManifest{
 		"no time for an answer", "modelplacement", `spec: {workload: {inference: {maxTTFTMillis: 0}}}`,
 		[]string{"spec.workload.inference.maxTTFTMillis", "greater than or equal to 1"},
 	},
+	// What the server does beside.
+	{
+		"a version that is none", "modelplacement", `spec: {workload: {inference: {serving: {engineVersion: v0.19}}}}`,
+		[]string{"spec.workload.inference.serving.engineVersion", "must be a version such as 0.19.0"},
+	},
+	{
+		"more than all of the memory", "modelplacement", `spec: {workload: {inference: {serving: {memoryUtilizationPercent: 101}}}}`,
+		[]string{"spec.workload.inference.serving.memoryUtilizationPercent", "less than or equal to 100"},
+	},
+	{
+		"prompts that have nothing in common", "modelplacement", `spec: {workload: {inference: {serving: {prefixCache: {}}}}}`,
+		[]string{"spec.workload.inference.serving.prefixCache", "at least one of hitPercent and sharedTokens must be set", "remove prefixCache"},
+	},
+	{
+		"tokens that are found twice", "modelplacement", `spec: {workload: {inference: {serving: {prefixCache: {hitPercent: 60}, offload: {giB: 1, hitPercent: 40}}}}}`,
+		[]string{"spec.workload.inference.serving", "prefixCache.hitPercent + offload.hitPercent must not exceed 99", "lower one of them"},
+	},
+	{
+		"a shared prefix that is longer than prompts", "modelplacement", `spec: {workload: {inference: {inputTokens: 100, serving: {prefixCache: {sharedTokens: 101}}}}}`,
+		[]string{"spec.workload.inference", "sharedTokens must not exceed inputTokens", "raise inputTokens"},
+	},
+	{
+		"a draft without a model", "modelplacement", `spec: {workload: {inference: {serving: {speculation: {method: Draft, tokens: 2, acceptancePercent: 70}}}}}`,
+		[]string{"spec.workload.inference.serving.speculation", "model must be set with the methods Draft and EAGLE", "name what drafts"},
+	},
+	{
+		"a model beside a module of the checkpoint", "modelplacement", `spec: {workload: {inference: {serving: {speculation: {method: MTP, model: own/draft, tokens: 1, acceptancePercent: 70}}}}}`,
+		[]string{"spec.workload.inference.serving.speculation", "model must be set with the methods Draft and EAGLE, and with no other"},
+	},
+	{
+		"an unknown method", "modelplacement", `spec: {workload: {inference: {serving: {speculation: {method: Medusa, tokens: 1, acceptancePercent: 70}}}}}`,
+		[]string{"spec.workload.inference.serving.speculation.method", `supported values: "Draft", "MTP", "EAGLE", "NGram"`},
+	},
+	{
+		"a draft that the shell would cut", "modelplacement", `spec: {workload: {inference: {serving: {speculation: {method: Draft, model: "own draft", tokens: 1, acceptancePercent: 70}}}}}`,
+		[]string{"spec.workload.inference.serving.speculation.model", "must be an id on the hub"},
+	},
+	{
+		"more active adapters than there are", "modelplacement", `spec: {workload: {inference: {serving: {adapters: {count: 2, rank: 16, active: 3}}}}}`,
+		[]string{"spec.workload.inference.serving.adapters", "active must not exceed count", "lower active"},
+	},
+	{
+		"images without their tokens", "modelplacement", `spec: {workload: {inference: {serving: {media: {images: 1}}}}}`,
+		[]string{"spec.workload.inference.serving.media", "images and imageTokens must be set together"},
+	},
+	{
+		"whole prompts in a small step", "modelplacement", `spec: {workload: {inference: {serving: {chunkedPrefill: Disabled, maxBatchedTokens: 16}}}}`,
+		[]string{"spec.workload.inference", "maxBatchedTokens must not be below maxModelLen where chunkedPrefill is Disabled", "remove chunkedPrefill"},
+	},
 	{
 		"micro-batch above the batch", "architecture", `spec: {workload: {training: {microBatch: 1024}}}`,
 		[]string{"spec.workload.training", "microBatch must not exceed globalBatch", "lower microBatch"},

@@ -22,6 +22,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.AcceleratorInventorySpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("AcceleratorInventoryStatus"):
 		return &apiv1alpha1.AcceleratorInventoryStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Adapters"):
+		return &apiv1alpha1.AdaptersApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Allocation"):
 		return &apiv1alpha1.AllocationApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Architecture"):
@@ -30,6 +32,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.AttentionApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("BackendStatus"):
 		return &apiv1alpha1.BackendStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("CacheOffload"):
+		return &apiv1alpha1.CacheOffloadApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ClaimAttribute"):
 		return &apiv1alpha1.ClaimAttributeApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Compressed"):
@@ -98,6 +102,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.LossApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("LostRank"):
 		return &apiv1alpha1.LostRankApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Media"):
+		return &apiv1alpha1.MediaApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MemoryUse"):
 		return &apiv1alpha1.MemoryUseApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MeshDimension"):
@@ -144,6 +150,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.PlanShapeApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PlanTotals"):
 		return &apiv1alpha1.PlanTotalsApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PrefixCache"):
+		return &apiv1alpha1.PrefixCacheApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ProcessGroups"):
 		return &apiv1alpha1.ProcessGroupsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Recurrent"):
@@ -152,6 +160,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.RejectedPlanApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Repair"):
 		return &apiv1alpha1.RepairApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ServingOptions"):
+		return &apiv1alpha1.ServingOptionsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ShardingPlan"):
 		return &apiv1alpha1.ShardingPlanApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ShardingPlanSpec"):
@@ -166,6 +176,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.SlotApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SlowestLink"):
 		return &apiv1alpha1.SlowestLinkApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Speculation"):
+		return &apiv1alpha1.SpeculationApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Stage"):
 		return &apiv1alpha1.StageApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("StepLimits"):

@@ -29,6 +29,7 @@ type askFlags struct {
 	input, output int32
 	objective     string
 	ttft, tpot    time.Duration
+	serving       sizing.ServingFlags
 }
 
 // usualLength is the longest sequence in tokens where none is given.
@@ -64,13 +65,14 @@ func (a *askFlags) addLoad(command *cobra.Command) {
 	f.DurationVar(&a.ttft, "max-ttft", 0, "longest time to the first token (0: no limit)")
 	f.DurationVar(&a.tpot, "max-tpot", 0, "longest time per output token (0: no limit)")
 	term.Complete(command, "objective", objectives)
+	a.serving.Add(command)
 }
 
 var objectives = []v1alpha1.Objective{v1alpha1.ObjectiveLatency, v1alpha1.ObjectiveThroughput, v1alpha1.ObjectiveCost}
 
 // askNames are the flags that say something of --model, and mean nothing without it.
 var askNames = []string{
-	"replicas", "max-model-len", "max-sequences", "total-sequences", "quantization", "engine", "isl", "osl", "objective", "max-ttft", "max-tpot",
+	"replicas", "max-model-len", "max-sequences", "total-sequences", "quantization", "engine", "isl", "osl", "objective", "max-ttft", "max-tpot", sizing.ServingFlag,
 }
 
 // alone refuses the flags of a model that is not named.
@@ -188,6 +190,9 @@ func (a *askFlags) load(m *model.Model, changed func(string) bool) (*v1alpha1.In
 	}
 	load.InputTokens, load.OutputTokens = given(a.input), given(a.output)
 	var err error
+	if load.Serving, err = a.serving.Options(); err != nil {
+		return nil, err
+	}
 	if load.Objective, err = a.objectiveOf(); err != nil {
 		return nil, err
 	}

@@ -157,7 +157,7 @@ func (d *decision) leastAvailable(planned *v1alpha1.PlanShape, stage int32) int6
 		}
 		for _, id := range row.Devices {
 			device := deviceMemory(d.hosts[row.Node].Inventory.Device(id))
-			least = min(least, memory.Available(d.plan.Spec.Engine, d.training(), 0, device))
+			least = min(least, memory.Available(d.plan.Spec.Engine, d.training(), d.plan.Spec.Serving.Permille(), device))
 		}
 	}
 	return least

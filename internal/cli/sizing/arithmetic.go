@@ -162,7 +162,7 @@ func mixedText(t *explain.Times) string {
 // mixedStepsText says how many steps of a request's carry prompts of others.
 func mixedStepsText(t *explain.Times) string {
 	w, b := &t.Query.Workload, t.Serving
-	return fmt.Sprintf("%s others × %s tokens of prompts / %s in a step = %s mixed steps", count(w.Concurrency-1), count(w.Input+w.Again), count(b.Mixed.Prompt), count(b.MixedSteps))
+	return fmt.Sprintf("%s others × %s tokens of prompts / %s in a step = %s mixed steps", count(w.Concurrency-1), count(w.Read()+w.Again), count(b.Mixed.Prompt), count(b.MixedSteps))
 }
 
 // partsText lists the largest parts of the devices' time in stages, and the rest.
@@ -213,7 +213,7 @@ func promptText(t *explain.Times) string {
 // aheadText says how many prompts a request waits for.
 func aheadText(t *explain.Times) string {
 	b, w, c := t.Serving, &t.Query.Workload, &t.Constants
-	reading, decoding := b.Prompt*(1+w.Again/w.Input)*w.Concurrency, b.Output*b.Decode.Seconds
+	reading, decoding := b.Prompt*(1+w.Again/w.Read())*w.Concurrency, b.Turns*b.Decode.Seconds
 	share := fmt.Sprintf("%s + %s × %s", term.Three(c[cost.QueueShare]), term.Three(c[cost.BusyShare]), term.Three(reading/(reading+decoding)))
 	others := (w.Concurrency - 1) / float64(max(1, t.Query.Strategy.AttentionData))
 	extra := ""
@@ -223,16 +223,19 @@ func aheadText(t *explain.Times) string {
 	}
 	again := ""
 	if w.Again > 0 {
-		again = fmt.Sprintf(" × %s with what is read again", term.Three(1+w.Again/w.Input))
+		again = fmt.Sprintf(" × %s with what is read again", term.Three(1+w.Again/w.Read()))
 	}
 	read := fmt.Sprintf("%s × %s%s", count(w.Concurrency), term.Duration(b.Prompt), again)
 	return fmt.Sprintf("%s others × (%s)%s = %s prompts; %s / (%s + %s × %s) = %s of the time goes to prompts", count(others), share, extra, count(b.Ahead),
-		read, read, count(b.Output), term.Duration(b.Decode.Seconds), term.Three(reading/(reading+decoding)))
+		read, read, count(b.Turns), term.Duration(b.Decode.Seconds), term.Three(reading/(reading+decoding)))
 }
 
 func ttftText(t *explain.Times) string {
 	b, w := t.Serving, &t.Query.Workload
 	text := fmt.Sprintf("%s to start + %s × (1 + %s prompts ahead)", term.Duration(b.Start), term.Duration(b.Prompt), count(b.Ahead))
+	if b.Copying > 0 {
+		text += fmt.Sprintf(" + %s tokens copied from the host × %s", count(w.Returned), term.Duration(b.Copying/w.Returned))
+	}
 	if b.Joining > 0 {
 		text += fmt.Sprintf(" + %s × %s of the running step", term.Duration(b.Decode.Seconds), term.Three(b.Joining/b.Decode.Seconds))
 	}
@@ -240,7 +243,7 @@ func ttftText(t *explain.Times) string {
 		text += fmt.Sprintf(" + (%s / %s - 1) × (%s + %s × %s) until a place is free", count(w.Clients), count(w.Concurrency),
 			term.Duration(b.Prompt), count(b.Output), term.Duration(tokenSeconds(b)))
 	}
-	if factor := correctedText(t.Estimate.TTFT.Value, b.Start+b.Prompt*(1+b.Ahead)+b.Joining+b.Queue); factor != "" {
+	if factor := correctedText(t.Estimate.TTFT.Value, b.Start+b.Copying+b.Prompt*(1+b.Ahead)+b.Joining+b.Queue); factor != "" {
 		text = "(" + text + ")" + factor
 	}
 	return text + " = "
@@ -248,13 +251,15 @@ func ttftText(t *explain.Times) string {
 
 // tokenSeconds is the time per token that the steps come to.
 func tokenSeconds(b *cost.Breakdown) float64 {
-	return (b.MixedSteps*b.Mixed.Seconds + max(0, b.Output-b.MixedSteps)*b.Decode.Seconds) / b.Output
+	return (b.MixedSteps*b.Mixed.Seconds + max(0, b.Turns-b.MixedSteps)*b.Decode.Seconds) / b.Output
 }
 
 func tpotText(t *explain.Times) string {
 	b := t.Serving
 	factor := correctedText(t.Estimate.TPOT.Value, tokenSeconds(b))
-	switch decode := b.Output - b.MixedSteps; {
+	switch decode := b.Turns - b.MixedSteps; {
+	case b.MixedSteps == 0 && b.Turns < b.Output:
+		return fmt.Sprintf("%s steps × %s / %s tokens%s = ", count(b.Turns), term.Duration(b.Decode.Seconds), count(b.Output), factor)
 	case b.MixedSteps == 0 && factor == "":
 		return ""
 	case b.MixedSteps == 0:
@@ -276,11 +281,11 @@ func paceText(t *explain.Times) string {
 	w.Concurrency = b.Running
 	at := cost.Break(&up, &t.Constants)
 	running := fmt.Sprintf("%s × %s = %s requests that a batch keeps up", count(t.Query.Workload.Concurrency), term.Three(t.Constants[cost.WaveShare]), count(b.Running))
-	prompts := w.Input + w.Again
+	prompts := w.Read() + w.Again
 	room := max(1, cmp.Or(w.MaxBatchedTokens, 8192)*float64(max(1, t.Query.Strategy.AttentionData)*at.Decode.Rounds)-w.Concurrency)
-	chunk := min(room, max(w.Input, b.Running*prompts/b.Output))
+	chunk := min(room, max(w.Read(), b.Running*prompts/b.Turns))
 	steps := b.Running * prompts / chunk
-	rest := max(0, b.Output-steps)
+	rest := max(0, b.Turns-steps)
 	decode := at.Decode.Seconds
 	mixed := (b.Pace*b.Output - rest*decode) / steps
 	if b.Running < 1 { // less than a sequence decodes, so the step's time is what is left of the pace

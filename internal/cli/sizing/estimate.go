@@ -20,6 +20,7 @@ type servingFlags struct {
 	tokens, sequences int64
 	replicas          int
 	limit             time.Duration
+	serving           ServingFlags
 }
 
 // NewEstimate returns the command `kubectl rankwright estimate`.
@@ -48,7 +49,7 @@ room are computed again.`,
   kubectl rankwright detect -o yaml | kubectl rankwright estimate --model Llama-3.1-8B -f -`,
 		Args: term.Arguments(0, "estimate takes flags only"),
 		RunE: func(*cobra.Command, []string) error {
-			serving, err := options.serving(streams)
+			serving, err := options.deployed(streams)
 			if err != nil {
 				return err
 			}
@@ -85,9 +86,10 @@ func (f *servingFlags) addLoad(command *cobra.Command) {
 	flags.Int64Var(&f.tokens, "max-batched-tokens", 0, "most tokens of a step (0: the engine's default)")
 	flags.Int64Var(&f.sequences, "max-sequences", 0, "most sequences of a step (0: the engine's default)")
 	term.Complete(command, "concurrency", []string{most})
+	f.serving.Add(command)
 }
 
-func (f *servingFlags) serving(streams term.Streams) (estimate.Serving, error) {
+func (f *servingFlags) deployed(streams term.Streams) (estimate.Serving, error) {
 	d, err := f.find(streams, true)
 	if err != nil {
 		return estimate.Serving{}, err
@@ -103,5 +105,9 @@ func (f *servingFlags) on(d estimate.Deployment) (estimate.Serving, error) {
 	}
 	f.load.MaxTPOT, f.load.Capacity = f.limit.Seconds(), v1alpha1.Capacity(f.capacity)
 	d.Replicas = f.replicas
-	return estimate.Serving{Deployment: d, Load: f.load, MaxBatchedTokens: f.tokens, MaxSequences: f.sequences}, nil
+	options, err := f.serving.Options()
+	if err != nil {
+		return estimate.Serving{}, err
+	}
+	return estimate.Serving{Options: options, Deployment: d, Load: f.load, MaxBatchedTokens: f.tokens, MaxSequences: f.sequences}, nil
 }

@@ -90,6 +90,9 @@ func stepText(s *cost.Step, devices float64, t *explain.Times) string {
 	if host := hostText(s, t); host != "" {
 		text = fmt.Sprintf("(%s beside %s of the host's work)", text, host)
 	}
+	if s.Drafting > 0 {
+		text += fmt.Sprintf(" + %s of drafting", term.Duration(s.Drafting))
+	}
 	text += fmt.Sprintf(" + %s between steps", term.Duration(s.Fixed))
 	if s.Rounds > 1 {
 		return fmt.Sprintf("%d rounds × (%s)", s.Rounds, text)

@@ -38,7 +38,7 @@ func (e *explainer) memory(p *search.Portion) []StageMemory {
 		have.OthersBytes = max(0, have.TotalBytes-d.FreeBytes)
 		s := StageMemory{
 			Stage: i, FirstLayer: first, LastLayer: end - 1, Lines: p.Footprint.Explain(first, end), UsedBytes: p.Footprint.PerDevice(first, end).TotalBytes,
-			Product: class.Name(), Node: n.Name, Offer: memory.ExplainOffer(t.Engine.Name, t.Workload.Training != nil, 0, have),
+			Product: class.Name(), Node: n.Name, Offer: memory.ExplainOffer(t.Engine.Name, t.Workload.Training != nil, t.Permille(), have),
 			NeededBytes: p.Footprint.Bytes(first, end),
 		}
 		s.LeftBytes = s.Offer[len(s.Offer)-1].Bytes - s.NeededBytes

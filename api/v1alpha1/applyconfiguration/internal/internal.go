@@ -130,6 +130,18 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: summary
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.InventorySummary
+- name: com.github.rankwright.rankwright.api.v1alpha1.Adapters
+  map:
+    fields:
+    - name: active
+      type:
+        scalar: numeric
+    - name: count
+      type:
+        scalar: numeric
+    - name: rank
+      type:
+        scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.Allocation
   map:
     fields:
@@ -307,7 +319,18 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: threads
       type:
         scalar: numeric
+- name: com.github.rankwright.rankwright.api.v1alpha1.CacheOffload
+  map:
+    fields:
+    - name: giB
+      type:
+        scalar: numeric
+    - name: hitPercent
+      type:
+        scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.Capacity
+  scalar: string
+- name: com.github.rankwright.rankwright.api.v1alpha1.ChunkedPrefill
   scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.ClaimAttribute
   map:
@@ -888,6 +911,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: outputTokens
       type:
         scalar: numeric
+    - name: serving
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.ServingOptions
     - name: totalSequences
       type:
         scalar: numeric
@@ -1135,6 +1161,21 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: ungated
       type:
         scalar: boolean
+- name: com.github.rankwright.rankwright.api.v1alpha1.Media
+  map:
+    fields:
+    - name: audioSeconds
+      type:
+        scalar: numeric
+    - name: audioTokensPerSecond
+      type:
+        scalar: numeric
+    - name: imageTokens
+      type:
+        scalar: numeric
+    - name: images
+      type:
+        scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.MemoryUse
   map:
     fields:
@@ -1682,6 +1723,15 @@ var schemaYAML = typed.YAMLObject(`types:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Precision
 - name: com.github.rankwright.rankwright.api.v1alpha1.Precision
   scalar: string
+- name: com.github.rankwright.rankwright.api.v1alpha1.PrefixCache
+  map:
+    fields:
+    - name: hitPercent
+      type:
+        scalar: numeric
+    - name: sharedTokens
+      type:
+        scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.ProcessGroups
   map:
     fields:
@@ -1792,6 +1842,36 @@ var schemaYAML = typed.YAMLObject(`types:
   map:
     elementType:
       namedType: io.k8s.apimachinery.pkg.api.resource.Quantity
+- name: com.github.rankwright.rankwright.api.v1alpha1.ServingOptions
+  map:
+    fields:
+    - name: adapters
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Adapters
+    - name: chunkedPrefill
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.ChunkedPrefill
+    - name: engineVersion
+      type:
+        scalar: string
+    - name: maxBatchedTokens
+      type:
+        scalar: numeric
+    - name: media
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Media
+    - name: memoryUtilizationPercent
+      type:
+        scalar: numeric
+    - name: offload
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.CacheOffload
+    - name: prefixCache
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.PrefixCache
+    - name: speculation
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Speculation
 - name: com.github.rankwright.rankwright.api.v1alpha1.ShardingPlan
   map:
     fields:
@@ -1862,6 +1942,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: revision
       type:
         scalar: numeric
+    - name: serving
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.ServingOptions
     - name: stages
       type:
         list:
@@ -1954,6 +2037,26 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: replica
       type:
         scalar: numeric
+- name: com.github.rankwright.rankwright.api.v1alpha1.Speculation
+  map:
+    fields:
+    - name: acceptancePercent
+      type:
+        scalar: numeric
+    - name: method
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.SpeculationMethod
+    - name: model
+      type:
+        scalar: string
+    - name: parameters
+      type:
+        scalar: numeric
+    - name: tokens
+      type:
+        scalar: numeric
+- name: com.github.rankwright.rankwright.api.v1alpha1.SpeculationMethod
+  scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.Stage
   map:
     fields:

@@ -42,6 +42,9 @@ type InferenceWorkloadApplyConfiguration struct {
 	MaxTTFTMillis *int32 `json:"maxTTFTMillis,omitempty"`
 	// Longest acceptable time for each further token, in milliseconds. Absent means no limit.
 	MaxTPOTMillis *int32 `json:"maxTPOTMillis,omitempty"`
+	// What the server does beside decoding one token after the other, and settings other than the engine's defaults. Absent means
+	// nothing, and the defaults.
+	Serving *ServingOptionsApplyConfiguration `json:"serving,omitempty"`
 }
 
 // InferenceWorkloadApplyConfiguration constructs a declarative configuration of the InferenceWorkload type for use with
@@ -127,5 +130,13 @@ func (b *InferenceWorkloadApplyConfiguration) WithMaxTTFTMillis(value int32) *In
 // If called multiple times, the MaxTPOTMillis field is set to the value of the last call.
 func (b *InferenceWorkloadApplyConfiguration) WithMaxTPOTMillis(value int32) *InferenceWorkloadApplyConfiguration {
 	b.MaxTPOTMillis = &value
+	return b
+}
+
+// WithServing sets the Serving field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Serving field is set to the value of the last call.
+func (b *InferenceWorkloadApplyConfiguration) WithServing(value *ServingOptionsApplyConfiguration) *InferenceWorkloadApplyConfiguration {
+	b.Serving = value
 	return b
 }

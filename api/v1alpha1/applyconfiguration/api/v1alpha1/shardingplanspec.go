@@ -30,6 +30,9 @@ type ShardingPlanSpecApplyConfiguration struct {
 	EngineVersion *string `json:"engineVersion,omitempty"`
 	// Limits of the engine's steps for which the memory was counted: start the engine with these. Absent in training.
 	StepLimits *StepLimitsApplyConfiguration `json:"stepLimits,omitempty"`
+	// What the server was planned to do beside decoding one token after the other, and settings other than the engine's defaults: start
+	// it so. Absent where nothing of it was asked for, and in training.
+	Serving *ServingOptionsApplyConfiguration `json:"serving,omitempty"`
 	// Training job that the plan was made for: start it so. Absent in inference.
 	Training *TrainingWorkloadApplyConfiguration `json:"training,omitempty"`
 	// Degrees of parallelism of the first copies, 0 to strategy.replicas-1. Its summary names the shapes of all copies (`TP2
@@ -130,6 +133,14 @@ func (b *ShardingPlanSpecApplyConfiguration) WithEngineVersion(value string) *Sh
 // If called multiple times, the StepLimits field is set to the value of the last call.
 func (b *ShardingPlanSpecApplyConfiguration) WithStepLimits(value *StepLimitsApplyConfiguration) *ShardingPlanSpecApplyConfiguration {
 	b.StepLimits = value
+	return b
+}
+
+// WithServing sets the Serving field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Serving field is set to the value of the last call.
+func (b *ShardingPlanSpecApplyConfiguration) WithServing(value *ServingOptionsApplyConfiguration) *ShardingPlanSpecApplyConfiguration {
+	b.Serving = value
 	return b
 }
 

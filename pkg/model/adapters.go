@@ -1,0 +1,41 @@
+package model
+
+// AdapterWork is the weights of a LoRA adapter of rank 1 in the matrices of a layer. Routers have none.
+type AdapterWork struct {
+	// Layer is beside routed experts. Expert is that of each routed expert; nothing in a layer without any.
+	Layer, Expert Matrices
+}
+
+// Adapter returns the weights of a LoRA adapter of rank 1 in a layer: for each matrix one for each of its inputs and outputs. Tensor
+// ranks share out those that face what they share out of the matrix, and each has the others, as engines place them by default.
+// Source: fully_sharded_loras of https://docs.vllm.ai/en/v0.11.0/api/vllm/config/lora.html.
+func (m *Model) Adapter(layer int) AdapterWork {
+	var w AdapterWork
+	var buffer tensorBuffer
+	list := layerTensors(&m.Architecture, layer, &buffer)
+	for i := range list {
+		t := &list[i]
+		switch {
+		case t.in == 1 || t.module == plain || t.module == router:
+		case t.module.routed():
+			each := *t
+			each.count = t.count / max(1, int64(m.Architecture.MoE.Experts))
+			w.Expert.adapt(&each)
+		default:
+			w.Layer.adapt(t)
+		}
+	}
+	return w
+}
+
+func (m *Matrices) adapt(t *tensor) {
+	in, out := mul(t.count, t.in), mul(t.count, t.out)
+	switch t.split {
+	case byOutput:
+		m.Split, m.Copied = add(m.Split, out), add(m.Copied, in)
+	case byInput:
+		m.Split, m.Copied = add(m.Split, in), add(m.Copied, out)
+	default:
+		m.Copied = add(m.Copied, add(in, out))
+	}
+}
