@@ -27,19 +27,39 @@ const (
 
 // spot is where a query lies.
 type spot struct {
-	engine  Engine
-	subject subject
-	at      position
-	figure  Figure
+	engine Engine
+	// product and model are numbers among what a site measured; the model's is of the model on the product, and -1 stands for what was not measured.
+	product, model int
+	at             position
+	figure         Figure
 }
 
-func spotOf(engine Engine, q *Query, f Figure) spot {
-	formats, reach := q.Profile.formats(), q.reach()
-	s := spot{engine: engine, subject: subject{makeup: q.Profile.makeup()}, at: positionOf(&formats, &reach, q.Workload.Load()), figure: f}
+// subjectOf is the model of a query on its product, which has no name for stages on unequal devices.
+func subjectOf(q *Query) subject {
+	s := subject{makeup: q.Profile.makeup()}
 	if q.Device != nil && len(q.Stages) == 0 {
-		s.subject.product = q.Device.Product
+		s.product = q.Device.Product
 	}
 	return s
+}
+
+// spot is where a query lies among what was measured.
+func (s *Site) spot(engine Engine, q *Query, f Figure) spot {
+	formats, reach, of := q.Profile.formats(), q.reach(), subjectOf(q)
+	at := spot{engine: engine, product: -1, model: -1, at: positionOf(&formats, &reach, q.Workload.Load()), figure: f}
+	for i := range s.known {
+		if s.known[i].product != of.product {
+			continue
+		}
+		if at.product < 0 {
+			at.product = i
+		}
+		if s.known[i].makeup == of.makeup {
+			at.model = i
+			break
+		}
+	}
+	return at
 }
 
 // process is a Gaussian process with what was measured of it.
@@ -60,18 +80,23 @@ func (p *process) add(s *spot, off, doubt float64) {
 
 // covariance is what two spots share.
 func (p *process) covariance(a, b *spot) float64 {
+	if a.figure != b.figure {
+		return agreeing * p.shared(a, b)
+	}
+	return p.shared(a, b)
+}
+
+// shared is the covariance of two spots, if it were of the same figure.
+func (p *process) shared(a, b *spot) float64 {
 	if a.engine != b.engine {
 		return 0
 	}
 	c := p.engine
-	if a.subject.product == b.subject.product {
+	if a.product == b.product && a.product >= 0 {
 		c += p.device
-		if a.subject.makeup == b.subject.makeup {
+		if a.model == b.model && a.model >= 0 {
 			c += p.model + p.near*math.Exp(-a.at.square(&b.at)/(2*nearby))
 		}
-	}
-	if a.figure != b.figure {
-		c *= agreeing
 	}
 	return c
 }
@@ -134,13 +159,20 @@ func dot(a, b []float64) float64 {
 	return sum
 }
 
-// mean is what is expected at a spot.
-func (p *process) mean(s *spot) float64 {
-	sum := 0.0
+// means are what is expected of each figure where a spot is.
+func (p *process) means(s *spot) (of [figures]float64) {
 	for i := range p.spots {
-		sum += p.weights[i] * p.covariance(&p.spots[i], s)
+		x := &p.spots[i]
+		c := p.weights[i] * p.shared(x, s)
+		for figure := range of {
+			if Figure(figure) == x.figure {
+				of[figure] += c
+			} else {
+				of[figure] += agreeing * c
+			}
+		}
 	}
-	return sum
+	return of
 }
 
 // left is the share of the standard deviation at a spot that is left; 1 where nothing that was measured says anything of it.

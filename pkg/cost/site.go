@@ -1,6 +1,9 @@
 package cost
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Figure is a number that an instance delivers and that a site can measure.
 type Figure int
@@ -36,6 +39,7 @@ type Site struct {
 	Source string
 	pace   process // of time per token and of rates, which are two views of the same steps
 	first  process
+	known  []subject // what was measured
 }
 
 // NewSite compiles samples of serving. It takes time by the cube of their number.
@@ -43,7 +47,10 @@ func NewSite(source string, samples []Sample) *Site {
 	s := &Site{Source: source, pace: process{shares: &paceShares}, first: process{shares: &firstShares}}
 	for i := range samples {
 		x := &samples[i]
-		spot, off := spotOf(x.Family.Engine, x.Query, x.Figure), x.Off
+		if of := subjectOf(x.Query); !slices.Contains(s.known, of) {
+			s.known = append(s.known, of)
+		}
+		spot, off := s.spot(x.Family.Engine, x.Query, x.Figure), x.Off
 		if x.Figure == Rate {
 			off = -off
 		}
@@ -74,11 +81,9 @@ func (e *Estimator) Without() *Estimator {
 
 // offset is what the site's measurements say of a query.
 func (s *Site) offset(engine Engine, q *Query) Correction {
-	spot := spotOf(engine, q, PerToken)
-	c := Correction{Pace: s.pace.mean(&spot), First: s.first.mean(&spot)}
-	spot.figure = Rate
-	c.Rate = s.pace.mean(&spot) - c.Pace
-	return c
+	spot := s.spot(engine, q, PerToken)
+	pace, first := s.pace.means(&spot), s.first.means(&spot)
+	return Correction{Pace: pace[PerToken], Rate: pace[Rate] - pace[PerToken], First: first[FirstToken]}
 }
 
 // narrowed moves an estimate that holds the site's offsets into the ranges that its measurements leave, and keeps what would be estimated
@@ -87,7 +92,7 @@ func (s *Site) narrowed(engine Engine, q *Query, made *Estimate) {
 	var left [figures]float64
 	changed := false
 	for figure := range left {
-		spot := spotOf(engine, q, Figure(figure))
+		spot := s.spot(engine, q, Figure(figure))
 		left[figure] = s.of(Figure(figure)).left(&spot)
 		changed = changed || left[figure] != 1
 	}
