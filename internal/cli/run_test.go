@@ -26,7 +26,7 @@ func TestUsage(t *testing.T) {
 		code int
 		want string // in the errors
 	}{
-		"unknown command":      {[]string{"fly"}, term.ExitUsage, `unknown command "fly": use cost, detect, estimate, export, mesh, model, models, plan, recommend, simulate or train`},
+		"unknown command":      {[]string{"fly"}, term.ExitUsage, `unknown command "fly": use calibrate, cost, detect, estimate, export, mesh, model, models, plan, recommend, simulate or train`},
 		"unknown flag":         {[]string{"mesh", "--tq", "2"}, term.ExitUsage, "See 'kubectl rankwright mesh --help'"},
 		"unknown format":       {[]string{"model", "-o", "xml"}, term.ExitUsage, "use one of table, wide, json, yaml"},
 		"number":               {[]string{"mesh", "--tp", "two"}, term.ExitUsage, `"two"`},

@@ -34,6 +34,22 @@ func (a *Answer) site(copies float64) {
 	}
 }
 
+// CacheTokens returns how many tokens of sequences of the full length the KV caches of one instance hold: as many as its tightest stage does.
+func (a *Answer) CacheTokens() int64 {
+	least := math.Inf(1)
+	for i := range a.Stages {
+		s := &a.Stages[i]
+		if each := a.footprint.SequenceBytes(s.FirstLayer, s.LastLayer+1); each > 0 {
+			least = min(least, float64(s.CacheRoom)/float64(each))
+		}
+	}
+	if math.IsInf(least, 1) {
+		return 0
+	}
+	longest := a.footprint.Setup().Inference.MaxModelLen
+	return int64(least * float64(longest) * float64(a.Degrees.AttentionData))
+}
+
 // Sample returns a figure that was measured of the deployment as a sample of its site; rates count the tokens of all replicas, times are in
 // seconds. The answer must fit. Doubt is the variance of its logarithm beyond that of any measurement.
 func (a *Answer) Sample(figure cost.Figure, measured, doubt float64) cost.Sample {

@@ -21,6 +21,7 @@ type deploymentFlags struct {
 	degrees                    estimate.Degrees
 	perNode                    int
 	network                    float64
+	calibration                CalibrationFlags
 }
 
 func (f *deploymentFlags) addModel(command *cobra.Command, usual v1alpha1.Engine) {
@@ -81,8 +82,11 @@ func (f *deploymentFlags) find(streams term.Streams, needsDevice bool) (estimate
 		}
 	}
 	if f.device.Given() {
-		d.Product, err = f.device.Find()
+		if d.Product, err = f.device.Find(); err != nil {
+			return d, err
+		}
 	}
+	d.Site, err = f.calibration.Site(streams)
 	return d, err
 }
 

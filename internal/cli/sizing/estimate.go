@@ -82,6 +82,7 @@ func (f *servingFlags) addLoad(command *cobra.Command) {
 	flags.Int64Var(&f.tokens, "max-batched-tokens", 0, "most tokens of a step (0: the engine's default)")
 	flags.Int64Var(&f.sequences, "max-sequences", 0, "most sequences of a step (0: the engine's default)")
 	term.Complete(command, "concurrency", []string{most})
+	f.calibration.Add(command)
 }
 
 func (f *servingFlags) serving(streams term.Streams) (estimate.Serving, error) {
