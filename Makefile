@@ -160,7 +160,7 @@ fit: ## Fit the constants of the cost model to ../shared/truth (or RANKWRIGHT_SH
 # What the tests hold to the tables of ../shared/truth, or of the folder truth of RANKWRIGHT_SHARED. Package by package, so that
 # tests do not slow each other down and the table has an order.
 TRUTH_TESTS := TestRecipes|TestPublished|TestVLLMMeasuredMemory|TestHelixBlocks|TestWhat
-TRUTH_TESTS := $(TRUTH_TESTS)|TestErrors|TestChoice|TestRanges|TestPairs|TestAnotherLaboratory|TestLeftOut|TestPlanner|TestTables|TestOptimumOfPublishedFleets|TestSplitEquals|TestFSDP
+TRUTH_TESTS := $(TRUTH_TESTS)|TestErrors|TestChoice|TestRanges|TestPairs|TestAnotherLaboratory|TestLeftOut|TestPlanner|TestTables|TestOptimumOfPublishedFleets|TestSplitEquals|TestFSDP|TestSitesOf|TestTheLaboratory
 
 .PHONY: truth
 truth: ## Print every figure that the tests hold to published measurements, with its bar

@@ -1,5 +1,5 @@
-// Package v1alpha1 holds the four kinds of the API group rankwright.dev: AcceleratorInventory, ModelPlacement,
-// ShardingPlan and DeviceMesh. They are the vocabulary of the whole product.
+// Package v1alpha1 holds the five kinds of the API group rankwright.dev: AcceleratorInventory, ModelPlacement,
+// ShardingPlan, DeviceMesh and SiteCalibration. They are the vocabulary of the whole product.
 //
 // Units: MiB are 2^20 bytes, MBps are 10^6 bytes per second in one direction, Gbps are 10^9 bits per second. Layers,
 // ranks, stages and replicas count from 0.
@@ -29,6 +29,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&ModelPlacement{}, &ModelPlacementList{},
 		&ShardingPlan{}, &ShardingPlanList{},
 		&DeviceMesh{}, &DeviceMeshList{},
+		&SiteCalibration{}, &SiteCalibrationList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

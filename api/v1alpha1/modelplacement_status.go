@@ -133,6 +133,26 @@ type Estimate struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Basis string `json:"basis,omitempty"`
+	// What would be estimated without the site's own measurements, which moved the numbers above; absent where none did.
+	// +optional
+	Uncalibrated *UncalibratedEstimate `json:"uncalibrated,omitempty"`
+}
+
+// UncalibratedEstimate is what would be estimated without the site's own measurements.
+type UncalibratedEstimate struct {
+	// Generated tokens per second over all copies.
+	// +optional
+	TokensPerSecond Expected `json:"tokensPerSecond,omitzero"`
+	// Time from a request to its first token, in milliseconds.
+	// +optional
+	TTFTMillis Expected `json:"ttftMillis,omitzero"`
+	// Time for each further token of a request, in microseconds.
+	// +optional
+	TPOTMicros Expected `json:"tpotMicros,omitzero"`
+	// Calibrations that moved the estimate, with the number and the days of their measurements.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Source string `json:"source,omitempty"`
 }
 
 // Shortfall says in numbers why a model cannot be placed.

@@ -3,9 +3,13 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/rankwright/rankwright/internal/cli"
 	"github.com/rankwright/rankwright/internal/cli/term"
@@ -13,7 +17,36 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := cli.Run(ctx, os.Args[1:], term.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	code := cli.Run(ctx, os.Args[1:], term.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Get: get})
 	stop()
 	os.Exit(code)
+}
+
+// What is read of an address, and how long that may take.
+const (
+	mostBytes = 64 << 20
+	patience  = 30 * time.Second
+)
+
+// get reads what is at an address.
+func get(ctx context.Context, address string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the answer is %s", response.Status)
+	}
+	content, err := io.ReadAll(io.LimitReader(response.Body, mostBytes+1))
+	if err == nil && len(content) > mostBytes {
+		err = fmt.Errorf("the answer has more than %d bytes", mostBytes)
+	}
+	return content, err
 }

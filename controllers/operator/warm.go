@@ -31,6 +31,7 @@ func warm(ctx context.Context, mgr manager.Manager, tally *snapshot.Tally, claim
 		"ShardingPlan":         &v1alpha1.ShardingPlan{},
 		"DeviceMesh":           &v1alpha1.DeviceMesh{},
 		"AcceleratorInventory": &v1alpha1.AcceleratorInventory{},
+		"SiteCalibration":      &v1alpha1.SiteCalibration{},
 		"Node":                 &corev1.Node{},
 		"Pod":                  &corev1.Pod{},
 		"ConfigMap":            configMap,

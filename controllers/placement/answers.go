@@ -25,6 +25,8 @@ type question struct {
 	// model is the version of the object that the model is from, fingerprint of the cluster, lost what the plan in force has lost,
 	// demand what its pods ask for and which nodes have that.
 	model, fingerprint, lost, demand string
+	// site is the versions of the calibrations.
+	site string
 	// most is how many devices its namespace may have.
 	most int32
 	// crowded says that a node had not room for as many of its pods as it has devices.

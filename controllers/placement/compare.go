@@ -118,8 +118,12 @@ func (r *Reconciler) compare(ctx context.Context, placement *v1alpha1.ModelPlace
 	if err != nil {
 		return err
 	}
+	var calibrations string
+	if request.Site, calibrations, err = r.site(ctx); err != nil {
+		return err
+	}
 	key := client.ObjectKeyFromObject(placement)
-	of := compared{question{key, placement.UID, placement.Generation, model.version, fingerprint, "", demand, may.most, request.Room.Short()}, own[0].UID}
+	of := compared{question{key, placement.UID, placement.Generation, model.version, fingerprint, "", demand, calibrations, may.most, request.Room.Short()}, own[0].UID}
 	if r.comparisons.get(key).compared == of {
 		return nil
 	}

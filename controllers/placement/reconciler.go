@@ -58,6 +58,7 @@ type Reconciler struct {
 	answers     answers
 	setbacks    setbacks
 	comparisons comparisons
+	sites       sites
 	// seen are the losses of placements as they were dated last.
 	seen map[types.NamespacedName]dated
 	// told is what was told last of each placement.

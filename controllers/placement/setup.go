@@ -48,6 +48,7 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan e
 		Owns(&v1alpha1.DeviceMesh{}).
 		Watches(&v1alpha1.ShardingPlan{}, waiting, builder.WithPredicates(onlyDeletion())).
 		Watches(&v1alpha1.AcceleratorInventory{}, onNode).
+		Watches(&v1alpha1.SiteCalibration{}, waiting).
 		Watches(&corev1.Node{}, onNode, builder.WithPredicates(nodeMatters())).
 		Watches(&corev1.Pod{}, waiting, builder.WithPredicates(relation.PodEnded)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(relation.PlacementOf), builder.WithPredicates(relation.PodEnded)).

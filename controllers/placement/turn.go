@@ -157,7 +157,13 @@ func (r *Reconciler) attempt(ctx context.Context, placement *v1alpha1.ModelPlace
 	if err != nil {
 		return nil, inForce, err
 	}
-	question := question{client.ObjectKeyFromObject(placement), placement.UID, placement.Generation, model.version, now.fingerprint, known.due(), demand, may.most, request.Room.Short()}
+	var calibrations string
+	if request.Site, calibrations, err = r.site(ctx); err != nil {
+		return nil, inForce, err
+	}
+	question := question{
+		client.ObjectKeyFromObject(placement), placement.UID, placement.Generation, model.version, now.fingerprint, known.due(), demand, calibrations, may.most, request.Room.Short(),
+	}
 	spec, isNew, err := r.answers.ask(question, func() (*v1alpha1.ShardingPlanSpec, error) {
 		spec, err := r.compute(ctx, request, own, now.Cluster(own, known.shuns))
 		if err != nil {

@@ -82,6 +82,9 @@ var rooms = []room{
 		folder:  "pkg/estimate",
 		imports: []string{api, words, "pkg/accelerator", "pkg/cost", "pkg/engine", "pkg/fleet", "pkg/memory", "pkg/model", "pkg/occupancy", "pkg/price", "pkg/shape"},
 	},
+	{
+		folder: "pkg/site", imports: []string{api, words, "pkg/accelerator", "pkg/cost", "pkg/engine", "pkg/estimate", "pkg/model"}, world: []string{"time"},
+	},
 	{folder: "pkg/plan/pipeline"},
 	{folder: "pkg/plan/place", imports: []string{api, "pkg/cost", "pkg/engine", "pkg/plan/pipeline", "pkg/shape"}},
 	{folder: "pkg/plan/search", imports: []string{api, words, "pkg/cost", "pkg/fleet", "pkg/plan/place", "pkg/shape"}},
@@ -95,11 +98,11 @@ var rooms = []room{
 	// The shell: it reads, asks the rooms above and applies. An agent knows neither models nor plans, an operator no host.
 	{folder: "pkg/nodeagent", imports: []string{api, words, "internal/access", "internal/await", "internal/measure", "internal/nvml/report", "pkg/detect", "pkg/inventory", "pkg/survey"}, world: worldly},
 	{folder: "controllers", imports: []string{
-		api, words, "internal/access", "pkg/binding", "pkg/engine", "pkg/fleet", "pkg/launch", "pkg/mesh", "pkg/mesh/verification", "pkg/model", "pkg/plan", "pkg/shape",
+		api, words, "internal/access", "pkg/binding", "pkg/engine", "pkg/fleet", "pkg/launch", "pkg/mesh", "pkg/mesh/verification", "pkg/model", "pkg/plan", "pkg/shape", "pkg/site",
 	}, world: worldly},
 	{folder: "internal/cli", imports: []string{
 		api, words, "internal/version", "pkg/accelerator", "pkg/cost", "pkg/detect", "pkg/engine", "pkg/estimate", "pkg/fleet", "pkg/inventory",
-		"pkg/launch", "pkg/memory", "pkg/mesh", "pkg/model", "pkg/plan", "pkg/plan/explain", "pkg/plan/synthetic", "pkg/price", "pkg/shape",
+		"pkg/launch", "pkg/memory", "pkg/mesh", "pkg/model", "pkg/plan", "pkg/plan/explain", "pkg/plan/synthetic", "pkg/price", "pkg/shape", "pkg/site",
 	}, world: []string{"os", "time"}},
 	{folder: "internal/cli/clitest", imports: []string{"internal/cli", "internal/repository"}, world: worldly},
 

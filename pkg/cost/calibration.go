@@ -44,6 +44,7 @@ type Calibration struct {
 
 	cells    *Cells
 	training *TrainingCalibration
+	site     *Site
 }
 
 var (

@@ -7,15 +7,16 @@ import (
 )
 
 // Correction is what measurements near a query differ by from what the constants of its family give: natural logarithms of factors. Pace is that
-// of the time per output token, by whose inverse tokens per second are corrected, First that of the time to the first token.
-type Correction struct{ Pace, First float64 }
+// of the time per output token, by whose inverse tokens per second are corrected, First that of the time to the first token. Rate is that of the time
+// in which tokens per second are counted, over Pace.
+type Correction struct{ Pace, First, Rate float64 }
 
 func (c *Correction) of(t Times) Times {
 	if *c == (Correction{}) {
 		return t
 	}
 	pace := math.Exp(c.Pace)
-	return Times{TTFT: t.TTFT * math.Exp(c.First), TPOT: t.TPOT * pace, OutputTokensPerSecond: t.OutputTokensPerSecond / pace}
+	return Times{TTFT: t.TTFT * math.Exp(c.First), TPOT: t.TPOT * pace, OutputTokensPerSecond: t.OutputTokensPerSecond / (pace * math.Exp(c.Rate))}
 }
 
 // Point is a load of a cell, and the mean logarithms of what was measured there over what the constants give.

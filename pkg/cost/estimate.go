@@ -17,6 +17,7 @@ type Estimator struct {
 	cells     *Cells
 	known     *familyCells // what was measured of the family; nil where nothing was
 	beyond    Basis        // of what was not measured of it
+	site      *Site        // nil where nothing was measured at the site
 }
 
 // Range is an estimate, and the bounds between which a measurement is expected.
@@ -29,12 +30,15 @@ type Estimate struct {
 	// OutputTokensPerSecond counts the tokens of all ranks of the instance together.
 	OutputTokensPerSecond Range
 	Basis                 Basis
+	// Without is what would be estimated without the measurements of a site, which Source names; nil where they changed nothing.
+	Without *Estimate
+	Source  string
 }
 
 // Estimator returns the estimator of a family.
 func (c *Calibration) Estimator(f Family) *Estimator {
 	m := c.measured(f)
-	e := &Estimator{family: f, constants: c.constants(f, m), training: c.Training(), job: c.Training().Constants(f.Architecture), widths: &c.Unmeasured, cells: cmp.Or(c.cells, &noCells), beyond: c.beyond(f, m)}
+	e := &Estimator{family: f, constants: c.constants(f, m), training: c.Training(), job: c.Training().Constants(f.Architecture), widths: &c.Unmeasured, cells: cmp.Or(c.cells, &noCells), beyond: c.beyond(f, m), site: c.site}
 	if m != nil {
 		e.widths, e.known = &m.Widths, e.cells.families[f]
 	}
@@ -43,6 +47,9 @@ func (c *Calibration) Estimator(f Family) *Estimator {
 
 // TrainingConstants returns the constants of training on the estimator's architecture.
 func (e *Estimator) TrainingConstants() *TrainingConstants { return &e.job }
+
+// Family returns the family whose constants are used.
+func (e *Estimator) Family() Family { return e.family }
 
 // Constants returns the constants of the estimator's family.
 func (e *Estimator) Constants() *Constants { return &e.constants }
@@ -63,6 +70,12 @@ func (e *Estimator) Times(q *Query) Times {
 func (e *Estimator) Corrected(q *Query) Query {
 	at := *q
 	at.Correction = e.correction(q)
+	if e.site != nil {
+		off := e.site.offset(e.family.Engine, q)
+		at.Correction.Pace += off.Pace
+		at.Correction.First += off.First
+		at.Correction.Rate += off.Rate
+	}
 	return at
 }
 
@@ -70,7 +83,12 @@ func (e *Estimator) Corrected(q *Query) Query {
 // seconds. The query must have passed its Check.
 func (e *Estimator) ServeUnder(q *Query, limit float64) Estimate {
 	at := e.Corrected(q)
-	return e.Around(q, ServeUnder(&at, &e.constants, limit))
+	made := e.Around(q, ServeUnder(&at, &e.constants, limit))
+	if made.Without != nil { // under the limit other requests run
+		without := e.Without().ServeUnder(q, limit)
+		made.Without = &without
+	}
+	return made
 }
 
 // Train estimates the seconds of an optimizer step. The job must have passed its Check.
@@ -83,10 +101,14 @@ func (e *Estimator) Train(t *Training) (Range, Basis) {
 func (e *Estimator) Around(q *Query, t Times) Estimate {
 	basis := e.Basis(q)
 	spread := &e.widths.At(basis)[q.Regime()]
-	return Estimate{
+	made := Estimate{
 		TTFT: around(t.TTFT, spread.TTFT), TPOT: around(t.TPOT, spread.TPOT),
 		OutputTokensPerSecond: around(t.OutputTokensPerSecond, spread.Throughput), Basis: basis,
 	}
+	if e.site != nil {
+		e.site.narrowed(e.family.Engine, q, &made)
+	}
+	return made
 }
 
 // manyRequests is the number of requests at a time above which the load is heavy.

@@ -27,6 +27,8 @@ type Answer struct {
 	// not fit.
 	Ranges *Ranges    `json:"ranges,omitempty"`
 	Basis  cost.Basis `json:"basis,omitempty"`
+	// Site says what a site's measurements changed; absent where they changed nothing.
+	Site *Site `json:"site,omitempty"`
 
 	Concurrency Concurrency `json:"concurrency"`
 
@@ -48,6 +50,7 @@ type Answer struct {
 	query     *cost.Query
 	constants *cost.Constants
 	served    *cost.Estimate // of a replica
+	family    cost.Family
 }
 
 // Concurrency is how many requests run at a time and what bounds them. A bound of 0 means none.
@@ -120,6 +123,7 @@ func (a *Answer) times(e *cost.Estimate, copies float64) {
 		TTFTMillis: rangeOf(e.TTFT, millis), TPOTMillis: rangeOf(e.TPOT, millis), OutputTokensPerSecond: rangeOf(e.OutputTokensPerSecond, copies),
 	}
 	a.Basis, a.served = e.Basis, e
+	a.site(copies)
 }
 
 func rangeOf(r cost.Range, factor float64) Range {

@@ -8,48 +8,62 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/internal/facts"
+	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/model"
 	bars "github.com/rankwright/rankwright/test/figure"
 )
 
-// TestAnotherLaboratory holds estimates to what a laboratory measured to which nothing was fitted: GPUStack's table of services, at full load, of which
-// only tokens per second are what an estimate is of. Rows of H100 that are copies of an A100's are left out. Those of 4 tokens are only reported: its notes say that the API
-// server and not the GPU was their limit. Lengths of ShareGPT differ from request to request; the load generator leaves out those of more than 2048 tokens together.
-func TestAnotherLaboratory(t *testing.T) {
-	type row struct {
-		Model    string  `json:"model"`
-		Device   string  `json:"device"`
-		Engine   string  `json:"engine"`
-		Tensor   int     `json:"tp"`
-		Pipeline int     `json:"pp"`
-		Expert   int     `json:"ep"`
-		Data     int     `json:"dp"`
-		Input    int64   `json:"mean_input_tokens"`
-		Output   int64   `json:"mean_output_tokens"`
-		N        int64   `json:"requests_at_once"`
-		Rate     float64 `json:"output_tokens_per_second"`
-		Lengths  string  `json:"lengths"`
+// laboratoryRow is a row of GPUStack's table, with what is estimated of it.
+type laboratoryRow struct {
+	Model    string  `json:"model"`
+	Device   string  `json:"device"`
+	Engine   string  `json:"engine"`
+	Tensor   int     `json:"tp"`
+	Pipeline int     `json:"pp"`
+	Expert   int     `json:"ep"`
+	Data     int     `json:"dp"`
+	Input    int64   `json:"mean_input_tokens"`
+	Output   int64   `json:"mean_output_tokens"`
+	N        int64   `json:"requests_at_once"`
+	Rate     float64 `json:"output_tokens_per_second"`
+	Lengths  string  `json:"lengths"`
+
+	serving Serving
+	answer  *Answer
+}
+
+// kind is what the lengths of a row are.
+func (r *laboratoryRow) kind() string {
+	if r.Output < 10 {
+		return "4 tokens"
 	}
-	var file struct{ Rows []row }
+	return r.Lengths
+}
+
+// load is how many requests a service had, and what was measured of it.
+func (r *laboratoryRow) load() string {
+	return fmt.Sprint(r.Model, r.Device, r.Engine, r.Input, r.Output, r.N)
+}
+
+// laboratoryRows are the rows of GPUStack's table that can be estimated.
+func laboratoryRows(t *testing.T) []laboratoryRow {
+	t.Helper()
+	var file struct{ Rows []laboratoryRow }
 	facts.Decode(t, "truth/gpustack_serving.json", &file)
 	var seen []float64
-	for _, r := range file.Rows {
-		if r.Device != "H100" {
+	for i := range file.Rows {
+		if r := &file.Rows[i]; r.Device != "H100" {
 			seen = append(seen, r.Rate)
 		}
 	}
-	errors, inside := map[string][]float64{}, map[string]int{}
+	var rows []laboratoryRow
 	for _, r := range file.Rows {
 		if r.Device == "H100" && slices.Contains(seen, r.Rate) {
 			continue
 		}
 		load := Load{Input: r.Input, Output: r.Output, Requests: r.N}
-		kind := r.Lengths
-		if kind == "ShareGPT" {
+		if r.Lengths == "ShareGPT" {
 			load.Longest, load.Variation = 2048, 100
-		}
-		if r.Output < 10 {
-			kind = "4 tokens"
 		}
 		m, weights, err := model.Find(r.Model)
 		if err != nil {
@@ -58,11 +72,25 @@ func TestAnotherLaboratory(t *testing.T) {
 		}
 		d := deployed(t, m.Name, r.Device, r.Engine, string(weights))
 		d.Degrees = Degrees{Tensor: r.Tensor, Pipeline: r.Pipeline, Expert: r.Expert, AttentionData: r.Data}
-		got, err := Serve(Serving{Deployment: d, Load: load})
+		r.serving = Serving{Deployment: d, Load: load}
+		got, err := Serve(r.serving)
 		if err != nil || !got.Fits {
 			t.Logf("%s on %s %+v does not fit (%v)", r.Model, r.Device, d.Degrees, err)
 			continue
 		}
+		r.answer = got
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// TestAnotherLaboratory holds estimates to what a laboratory measured to which nothing was fitted: GPUStack's table of services, at full load, of which
+// only tokens per second are what an estimate is of. Rows of H100 that are copies of an A100's are left out. Those of 4 tokens are only reported: its notes say that the API
+// server and not the GPU was their limit. Lengths of ShareGPT differ from request to request; the load generator leaves out those of more than 2048 tokens together.
+func TestAnotherLaboratory(t *testing.T) {
+	errors, inside := map[string][]float64{}, map[string]int{}
+	for _, r := range laboratoryRows(t) {
+		kind, d, got := r.kind(), r.serving.Deployment, r.answer
 		rate, ranged := *got.OutputTokensPerSecond, got.Ranges.OutputTokensPerSecond
 		t.Logf("%s: %s on %s with %s %+v, %d in, %d out: %s: %.0f tokens/s (%.0f to %.0f), measured %.0f: %+.0f %%", kind, r.Model, r.Device, r.Engine, d.Degrees, r.Input, r.Output,
 			got.Basis, rate, ranged.Low, ranged.High, r.Rate, 100*(rate/r.Rate-1))
@@ -92,5 +120,52 @@ func TestAnotherLaboratory(t *testing.T) {
 		} else {
 			bars.Report(subject, kind+": inside the ranges", fmt.Sprintf("%.0f %% of %d", 100*share, n)).Hold(t)
 		}
+	}
+}
+
+// TestTheLaboratoryAsASite takes GPUStack's table for the measurements of a site: each row is estimated with what all others say, and harder,
+// with those alone that are of another service or load. Rows of 4 tokens are left out.
+func TestTheLaboratoryAsASite(t *testing.T) {
+	rows := slices.DeleteFunc(laboratoryRows(t), func(r laboratoryRow) bool { return r.kind() == "4 tokens" })
+	const subject = "another laboratory as a site, tokens per second"
+	for _, test := range []struct {
+		what string
+		bar  float64
+		out  func(a, b *laboratoryRow) bool
+	}{
+		{"measured in all other rows", 0.12, func(a, b *laboratoryRow) bool { return a == b }},
+		{"measured at other loads alone", 0, func(a, b *laboratoryRow) bool { return a.load() == b.load() }},
+	} {
+		var before, errors []float64
+		inside := 0
+		for i := range rows {
+			r := &rows[i]
+			var samples []cost.Sample
+			for j := range rows {
+				if other := &rows[j]; !test.out(r, other) {
+					samples = append(samples, other.answer.Sample(cost.Rate, other.Rate, 0))
+				}
+			}
+			s := r.serving
+			s.Site = cost.NewSite("the laboratory", samples)
+			got, err := Serve(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rate, ranged := *got.OutputTokensPerSecond, got.Ranges.OutputTokensPerSecond
+			before = append(before, math.Abs(*r.answer.OutputTokensPerSecond/r.Rate-1))
+			errors = append(errors, math.Abs(rate/r.Rate-1))
+			if ranged.Low <= r.Rate && r.Rate <= ranged.High {
+				inside++
+			}
+		}
+		n := len(errors)
+		bars.Report(subject, "without it, median error", fmt.Sprintf("%.1f %% of %d", 100*median(before), n)).Hold(t)
+		if test.bar > 0 {
+			bars.Percent(subject, test.what+", median error", median(errors), test.bar, n).Hold(t)
+		} else {
+			bars.Report(subject, test.what+", median error", fmt.Sprintf("%.1f %% of %d", 100*median(errors), n)).Hold(t)
+		}
+		bars.Share(subject, test.what+": inside the ranges", float64(inside)/float64(n), 0.75, n).Hold(t)
 	}
 }

@@ -63,6 +63,8 @@ type Deployment struct {
 	// sends beyond its node, 0 for DefaultNetworkGbps.
 	DevicesPerNode int
 	NetworkGbps    float64
+	// Site is what was measured at the site; nil where nothing was.
+	Site *cost.Site
 }
 
 // Serving is a deployment that serves requests.
@@ -252,7 +254,7 @@ func (p *place) estimator(tier *shape.Tier) (*cost.Estimator, error) {
 	if p.Engine.Costs != cost.Engine(p.Engine.Name) {
 		family.Engine = p.Engine.Costs
 	}
-	return calibration.Estimator(family), nil
+	return calibration.At(p.Site).Estimator(family), nil
 }
 
 // look asks the planner about the load on so many devices; about the given degrees alone where there are any.
@@ -368,7 +370,7 @@ func (s *Serving) times(p *place, a *Answer, c *shape.Candidate, offer int64) er
 	if err := q.Check(); err != nil {
 		return fmt.Errorf("device %q: %w", p.Product.Name, err)
 	}
-	a.query, a.constants = &q, e.Constants()
+	a.query, a.constants, a.family = &q, e.Constants(), e.Family()
 	got := e.Serve(&q)
 	if s.MaxTPOT > 0 {
 		full := got.TPOT.Value

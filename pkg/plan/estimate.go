@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -40,7 +41,26 @@ func together(a, b v1alpha1.Estimate) v1alpha1.Estimate {
 		sum.StepMillis = a.StepMillis
 	}
 	sum.MicroUSDPerMillionTokens, sum.PriceBasis = priceTogether(&a, &b)
+	sum.Uncalibrated = uncalibratedTogether(&a, &b)
 	return sum
+}
+
+// uncalibratedTogether is what two portions would be estimated to deliver without the site's measurements; nil where these changed neither.
+func uncalibratedTogether(a, b *v1alpha1.Estimate) *v1alpha1.UncalibratedEstimate {
+	if a.Uncalibrated == nil && b.Uncalibrated == nil {
+		return nil
+	}
+	of := func(e *v1alpha1.Estimate) v1alpha1.Estimate {
+		if u := e.Uncalibrated; u != nil {
+			return v1alpha1.Estimate{TokensPerSecond: u.TokensPerSecond, TTFTMillis: u.TTFTMillis, TPOTMicros: u.TPOTMicros}
+		}
+		return v1alpha1.Estimate{TokensPerSecond: e.TokensPerSecond, TTFTMillis: e.TTFTMillis, TPOTMicros: e.TPOTMicros}
+	}
+	sum := together(of(a), of(b))
+	return &v1alpha1.UncalibratedEstimate{
+		TokensPerSecond: sum.TokensPerSecond, TTFTMillis: sum.TTFTMillis, TPOTMicros: sum.TPOTMicros,
+		Source: cmp.Or(b.Uncalibrated, a.Uncalibrated).Source,
+	}
 }
 
 // priceTogether is the mean price of a million tokens of two portions, each counted by its tokens; 0 where one is not known.
@@ -98,6 +118,12 @@ func estimateOf(t *shape.Problem, s *search.Solution, p *search.Portion) *v1alph
 		TTFTMillis:      expected(out.TTFT, 1e3),
 		TPOTMicros:      expected(out.TPOT, 1e6),
 		Basis:           basis(out.Basis, &q),
+	}
+	if without := out.Without; without != nil {
+		made.Uncalibrated = &v1alpha1.UncalibratedEstimate{
+			TokensPerSecond: expected(without.OutputTokensPerSecond, copies), TTFTMillis: expected(without.TTFT, 1e3), TPOTMicros: expected(without.TPOT, 1e6),
+			Source: out.Source,
+		}
 	}
 	if hour, ok := t.Price(c.Flavor.Class); ok && out.OutputTokensPerSecond.Value > 0 {
 		made.MicroUSDPerMillionTokens = shape.Rounded(float64(hour.MicroUSDPerHour) * float64(c.Total()) / 3600 / out.OutputTokensPerSecond.Value * 1e6)

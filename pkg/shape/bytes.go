@@ -138,9 +138,10 @@ func (t *Problem) smallest(class int32) memory.Device {
 
 // rated returns the estimator and the known times of a kind of device.
 func (a *Tier) rated(d *cost.Device) *rated {
-	if a.device == nil || a.device.device != *d {
-		a.device = recall(a.figures, a.devices, *d, func() *rated {
-			return &rated{*d, a.Problem.calibration.Estimator(a.Family(d)), map[timesKey]cost.Times{}}
+	key := ratedKey{*d, a.Problem.request.Site}
+	if a.device == nil || a.device.ratedKey != key {
+		a.device = recall(a.figures, a.devices, key, func() *rated {
+			return &rated{key, a.Problem.calibration.Estimator(a.Family(d)), map[timesKey]cost.Times{}}
 		})
 	}
 	return a.device

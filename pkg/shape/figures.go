@@ -20,7 +20,7 @@ type figures struct {
 
 	mu      sync.Mutex
 	batches map[batchKey]*batch
-	devices map[cost.Device]*rated
+	devices map[ratedKey]*rated
 	cuts    map[string]*cost.Cut
 }
 
@@ -37,9 +37,15 @@ type batch struct {
 	footprints map[Shape]*Footprint
 }
 
+// ratedKey is what times of shapes depend on beside them: the device, and what was measured at the site.
+type ratedKey struct {
+	cost.Device
+	site *cost.Site
+}
+
 // rated is the known times of shapes on a kind of device.
 type rated struct {
-	device    cost.Device
+	ratedKey
 	estimator *cost.Estimator
 	times     map[timesKey]cost.Times
 }
@@ -58,7 +64,7 @@ type timesKey struct {
 func newFigures(of *knownModel, load loadKey) *figures {
 	f := &figures{
 		of: of, load: load,
-		batches: map[batchKey]*batch{}, devices: map[cost.Device]*rated{},
+		batches: map[batchKey]*batch{}, devices: map[ratedKey]*rated{},
 	}
 	f.profile, f.draft = load.serving.profiles(of.model, &load)
 	setup := memory.Setup{Model: of.model, Engine: load.engine, Weights: load.weights, KV: load.cache}

@@ -73,7 +73,7 @@ func (a *Tier) Evaluate(c *Candidate) {
 // Times returns the times of a candidate on devices of one kind.
 func (a *Tier) Times(c *Candidate, device *cost.Device) cost.Times {
 	on := a.rated(device)
-	q := a.Query(c, &on.device)
+	q := a.Query(c, &on.Device)
 	key := timesKey{
 		tensor: int32(c.Tensor), stages: int32(c.Stages), data: int32(c.Data), expert: int32(c.Expert),
 		decode: int32(c.Decode), islands: int32(q.Strategy.Islands), tokens: int64(q.Workload.MaxBatchedTokens), cut: q.Cut, transfer: math.Float64bits(q.Transfer),

@@ -31,6 +31,8 @@ type Request struct {
 	Tolerations []corev1.Toleration
 	// Prices are what devices cost by product; nil takes the built-in table.
 	Prices func(product string) (price.Price, bool)
+	// Site is what was measured at the site; nil where nothing was.
+	Site *cost.Site
 	// Limits are the batch of a step; 0 takes what the engine does.
 	Limits Limits
 	// Discreet keeps the names of other namespaces' placements out of what is said, which only some may read.
@@ -114,6 +116,9 @@ func New(cluster *fleet.Cluster, request Request) (*Problem, error) {
 		return nil, err
 	}
 	t.calibration = calibration
+	if request.Site != nil {
+		t.calibration = calibration.At(request.Site)
+	}
 	if t.Prices == nil {
 		table, err := price.Load()
 		if err != nil {

@@ -34,6 +34,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.BackendStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CacheOffload"):
 		return &apiv1alpha1.CacheOffloadApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("CalibrationSummary"):
+		return &apiv1alpha1.CalibrationSummaryApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ClaimAttribute"):
 		return &apiv1alpha1.ClaimAttributeApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Compressed"):
@@ -102,6 +104,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.LossApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("LostRank"):
 		return &apiv1alpha1.LostRankApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Measurement"):
+		return &apiv1alpha1.MeasurementApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MeasurementSource"):
+		return &apiv1alpha1.MeasurementSourceApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Media"):
 		return &apiv1alpha1.MediaApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MemoryUse"):
@@ -172,6 +178,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.SharedMemoryApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Shortfall"):
 		return &apiv1alpha1.ShortfallApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SiteCalibration"):
+		return &apiv1alpha1.SiteCalibrationApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SiteCalibrationSpec"):
+		return &apiv1alpha1.SiteCalibrationSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Slot"):
 		return &apiv1alpha1.SlotApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SlowestLink"):
@@ -194,6 +204,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.TopologyRequirementsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("TrainingWorkload"):
 		return &apiv1alpha1.TrainingWorkloadApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("UncalibratedEstimate"):
+		return &apiv1alpha1.UncalibratedEstimateApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Verification"):
 		return &apiv1alpha1.VerificationApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("VerificationFinding"):

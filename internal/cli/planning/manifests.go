@@ -16,7 +16,9 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/host"
+	"github.com/rankwright/rankwright/internal/cli/sizing"
 	"github.com/rankwright/rankwright/internal/cli/term"
+	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -26,9 +28,12 @@ type Manifests struct {
 	Placements  []v1alpha1.ModelPlacement
 	Plans       []v1alpha1.ShardingPlan
 	Meshes      []v1alpha1.DeviceMesh
-	Nodes       []corev1.Node
-	pods        []corev1.Pod
-	configMaps  []corev1.ConfigMap
+	// Calibrations are what was measured at the site.
+	Calibrations []v1alpha1.SiteCalibration
+	Nodes        []corev1.Node
+	pods         []corev1.Pod
+	configMaps   []corev1.ConfigMap
+	site         *cost.Site // of the calibrations
 	// model is the model of the only placement, where it was given in a file of its own.
 	model *model.Model
 	// Ignored are the kinds that planning does not read.
@@ -70,6 +75,13 @@ func ReadManifests(names []string, streams term.Streams) (*Manifests, error) {
 		}
 	}
 	return m, nil
+}
+
+// calibrate adds the calibrations of files of their own.
+func (m *Manifests) calibrate(from *sizing.CalibrationFlags, streams term.Streams) error {
+	list, err := from.Read(streams)
+	m.Calibrations = append(m.Calibrations, list...)
+	return err
 }
 
 // filesOf returns the manifests in a folder, sorted, or the file itself.
@@ -124,6 +136,9 @@ var readers = map[string]func(*Manifests, []byte) error{
 	},
 	v1alpha1.GroupVersion.String() + " ShardingPlan": func(m *Manifests, raw []byte) error {
 		return appendObject(&m.Plans, raw, false)
+	},
+	v1alpha1.GroupVersion.String() + " SiteCalibration": func(m *Manifests, raw []byte) error {
+		return appendObject(&m.Calibrations, raw, true)
 	},
 	v1alpha1.GroupVersion.String() + " DeviceMesh": func(m *Manifests, raw []byte) error {
 		return appendObject(&m.Meshes, raw, false)

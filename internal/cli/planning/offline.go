@@ -45,10 +45,11 @@ func (d *decision) wanted() error {
 
 // planOffline plans every placement, one after the other. An error is a mistake in the input; that a model does not
 // fit is a decision.
-func planOffline(m *Manifests, explained bool) ([]decision, error) {
+func planOffline(m *Manifests, streams term.Streams, explained bool) ([]decision, error) {
 	if err := Distinct(m); err != nil {
 		return nil, err
 	}
+	m.site = sizing.SiteOf(m.Calibrations, streams)
 	now := m.Snapshot()
 	cluster, hosts := now.Cluster(nil, nil), MeshHosts(m, now)
 	decisions := make([]decision, len(m.Placements))
@@ -73,7 +74,7 @@ func (d *decision) decide(now *fleet.Snapshot, cluster *fleet.Cluster, m *Manife
 	if err != nil {
 		return err
 	}
-	request := shape.Request{Placement: d.placement, Model: resolved}
+	request := shape.Request{Placement: d.placement, Model: resolved, Site: m.site}
 	asks, tolerations := fleet.DemandOf(d.placement, m.podsOf(d.placement))
 	request.Room, request.Tolerations = now.Room(d.name(), asks, m.usage()), tolerations
 	spec, err := plan.Plan(cluster, request)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rankwright/rankwright/internal/cli/sizing"
 	"github.com/rankwright/rankwright/internal/cli/term"
 )
 
@@ -54,6 +55,8 @@ is read from the headers of a local file or folder, whatever its spec.model says
 	options.asked.add(command, ", instead of a ModelPlacement")
 	options.asked.addLoad(command)
 	command.Flags().StringVar(&options.modelFile, "model-file", "", "file or folder with the model of the one placement: safetensors, its index, GGUF, ONNX, PyTorch or config.json")
+	options.measured.Add(command)
+	addNext(command, &options.next)
 	term.AddOutput(command, &output, term.AnswerFormats...)
 	return command
 }
@@ -63,6 +66,8 @@ type planFlags struct {
 	files     []string
 	asked     askFlags
 	modelFile string
+	measured  sizing.CalibrationFlags
+	next      bool
 }
 
 // list is a v1 List of the objects that planning made.
@@ -82,15 +87,18 @@ func runPlan(streams term.Streams, options *planFlags, output term.Format, chang
 	if err := read.readModel(options.modelFile); err != nil {
 		return err
 	}
+	if err := read.calibrate(&options.measured, streams); err != nil {
+		return err
+	}
 	read.WarnOfIgnored(streams)
 	if len(read.Placements) == 0 {
 		return errors.New("no ModelPlacement in the files: add one, or ask for a model with --model")
 	}
-	decisions, err := planOffline(read, output == term.FormatExplain)
+	decisions, err := planOffline(read, streams, output == term.FormatExplain || options.next)
 	if err != nil {
 		return err
 	}
-	return writeDecisions(streams, decisions, output, (*decision).show)
+	return writeDecisions(streams, decisions, output, withNext((*decision).show, options.next))
 }
 
 // ask adds the placement of --model to what was read.

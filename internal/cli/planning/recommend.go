@@ -17,6 +17,8 @@ import (
 func NewRecommend(streams term.Streams) *cobra.Command {
 	var asked askFlags
 	var on HostFlags
+	var measured sizing.CalibrationFlags
+	var next bool
 	var output term.Format
 	command := &cobra.Command{
 		Use:   "recommend --model MODEL --device PRODUCT [flags]",
@@ -41,12 +43,14 @@ taken than the objective needs; --replicas asks for more copies, --total-sequenc
   kubectl rankwright detect -o yaml | kubectl rankwright recommend --model Llama-3.1-8B -f -`,
 		Args: term.Arguments(0, "recommend takes flags only"),
 		RunE: func(command *cobra.Command, _ []string) error {
-			return runRecommend(streams, &asked, &on, output, command.Flags().Changed)
+			return runRecommend(streams, &asked, &on, &measured, next, output, command.Flags().Changed)
 		},
 	}
 	asked.add(command, "")
 	asked.addLoad(command)
 	on.Add(command)
+	measured.Add(command)
+	addNext(command, &next)
 	synonyms(command, map[string]string{"concurrency": "max-sequences", "weights": "quantization"})
 	term.AddOutput(command, &output, term.AnswerFormats...)
 	return command
@@ -123,7 +127,7 @@ func (f *HostFlags) imagined() (*Manifests, error) {
 	return m, nil
 }
 
-func runRecommend(streams term.Streams, asked *askFlags, on *HostFlags, output term.Format, changed func(string) bool) error {
+func runRecommend(streams term.Streams, asked *askFlags, on *HostFlags, measured *sizing.CalibrationFlags, next bool, output term.Format, changed func(string) bool) error {
 	if asked.model == "" {
 		return term.Usagef("no model: name one with --model")
 	}
@@ -139,11 +143,14 @@ func runRecommend(streams term.Streams, asked *askFlags, on *HostFlags, output t
 		return err
 	}
 	m.Placements, m.model = want.Placements, want.model
-	decisions, err := planOffline(m, true)
+	if err := m.calibrate(measured, streams); err != nil {
+		return err
+	}
+	decisions, err := planOffline(m, streams, true)
 	if err != nil {
 		return err
 	}
-	return writeDecisions(streams, decisions, output, (*decision).recommend)
+	return writeDecisions(streams, decisions, output, withNext((*decision).recommend, next))
 }
 
 // recommend writes a plan for somebody who has no cluster: what it takes and delivers, and the other shapes.

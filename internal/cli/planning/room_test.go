@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/test/plantest"
 )
@@ -29,12 +30,12 @@ func TestPlansFromFilesKeepOffFullNodes(t *testing.T) {
 		Inventories: []v1alpha1.AcceleratorInventory{*host.Inventory}, Placements: []v1alpha1.ModelPlacement{*placement},
 		Nodes: []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: corev1.NodeStatus{Allocatable: cpus("8")}}},
 	}
-	made, err := planOffline(m, false)
+	made, err := planOffline(m, term.Streams{}, false)
 	if err != nil || made[0].plan == nil {
 		t.Fatalf("an empty node: %v, %v", err, made)
 	}
 	m.pods = []corev1.Pod{pod}
-	made, err = planOffline(m, false)
+	made, err = planOffline(m, term.Streams{}, false)
 	if no := (*plan.Unplaceable)(nil); err != nil || !errors.As(made[0].failure, &no) || !strings.Contains(no.Message, "a with 2 CPU free") {
 		t.Errorf("a full node: %v, %v", err, made[0].failure)
 	}

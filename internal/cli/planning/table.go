@@ -91,15 +91,28 @@ func estimateRows(e *v1alpha1.Estimate) [][2]string {
 		price += "; " + e.PriceBasis
 	}
 	latency := e.TTFTMillis.Value > 0 || e.TPOTMicros.Value > 0
+	without := e.Uncalibrated
+	if without == nil {
+		without = &v1alpha1.UncalibratedEstimate{}
+	}
 	return [][2]string{
 		term.RowIf(e.StepMillis.Value > 0, "Step", ranged(e.StepMillis, 1e-3, "s")),
-		{"Throughput", ranged(e.TokensPerSecond, 1, "tokens/s")},
-		term.RowIf(latency, "TTFT", ranged(e.TTFTMillis, 1, "ms")),
-		term.RowIf(latency, "TPOT", ranged(e.TPOTMicros, 1e-3, "ms")),
+		{"Throughput", moved(e.TokensPerSecond, without.TokensPerSecond, 1, "tokens/s")},
+		term.RowIf(latency, "TTFT", moved(e.TTFTMillis, without.TTFTMillis, 1, "ms")),
+		term.RowIf(latency, "TPOT", moved(e.TPOTMicros, without.TPOTMicros, 1e-3, "ms")),
+		term.RowIf(without.Source != "", "Measured", without.Source),
 		term.RowIf(e.MicroUSDPerMillionTokens > 0, "Price", price),
 		term.RowIf(e.LoadSeconds > 0, "Load", fmt.Sprintf("%d s at least to load the weights", e.LoadSeconds)),
 		term.RowIf(e.Basis != "", "Basis", e.Basis),
 	}
+}
+
+// moved is a number in a larger unit, with what it was without the measurements of the site where these moved it.
+func moved(e, without v1alpha1.Expected, unit float64, name string) string {
+	if without.Value == 0 {
+		return ranged(e, unit, name)
+	}
+	return term.Here(float64(without.Value)*unit, float64(e.Value)*unit, float64(e.Low)*unit, float64(e.High)*unit, name)
 }
 
 // ranged is a number in a larger unit, with its range where that is known.

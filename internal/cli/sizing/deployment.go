@@ -23,6 +23,7 @@ type deploymentFlags struct {
 	perNode                    int
 	network                    float64
 	changed                    func(flag string) bool
+	calibration                CalibrationFlags
 }
 
 func (f *deploymentFlags) addModel(command *cobra.Command, usual v1alpha1.Engine) {
@@ -91,6 +92,10 @@ func (f *deploymentFlags) find(streams term.Streams, needsDevice bool) (estimate
 	case f.device.Given():
 		d.Product, err = f.device.Find()
 	}
+	if err != nil {
+		return d, err
+	}
+	d.Site, err = f.calibration.Site(streams)
 	return d, err
 }
 

@@ -87,6 +87,7 @@ func (f *servingFlags) addLoad(command *cobra.Command) {
 	flags.Int64Var(&f.sequences, "max-sequences", 0, "most sequences of a step (0: the engine's default)")
 	term.Complete(command, "concurrency", []string{most})
 	f.serving.Add(command)
+	f.calibration.Add(command)
 }
 
 func (f *servingFlags) deployed(streams term.Streams) (estimate.Serving, error) {

@@ -22,13 +22,8 @@ func printServed(p *term.Page, a *estimate.Answer, output term.Format) {
 	}
 	rows = append(rows, fitsRows(a.Fits, a.Reason)...)
 	if a.Fits {
-		rows = append(rows, [][2]string{
-			{"Concurrency", concurrencyText(&a.Concurrency)},
-			{"TTFT", expected(*a.TTFTMillis, a.Ranges.TTFTMillis, "ms")},
-			{"TPOT", expected(*a.TPOTMillis, a.Ranges.TPOTMillis, "ms")},
-			{"Throughput", expected(*a.OutputTokensPerSecond, a.Ranges.OutputTokensPerSecond, "output tokens/s")},
-			{"Basis", a.Basis.String()},
-		}...)
+		rows = append(rows, [2]string{"Concurrency", concurrencyText(&a.Concurrency)})
+		rows = append(rows, figureRows(a)...)
 	}
 	p.Sheet(rows)
 	printStages(p, a.Stages, false, output)
@@ -37,6 +32,26 @@ func printServed(p *term.Page, a *estimate.Answer, output term.Format) {
 		explainMemory(p, a.Stages, e.Stages)
 		explainTimes(p, a, &e)
 	}
+}
+
+// figureRows are the times and the rate with their ranges, and what they were without the measurements of the site.
+func figureRows(a *estimate.Answer) [][2]string {
+	text := func(value *float64, r estimate.Range, without func(*estimate.Site) float64, unit string) string {
+		if a.Site != nil {
+			return term.Here(without(a.Site), *value, r.Low, r.High, unit)
+		}
+		return expected(*value, r, unit)
+	}
+	rows := [][2]string{
+		{"TTFT", text(a.TTFTMillis, a.Ranges.TTFTMillis, func(s *estimate.Site) float64 { return s.TTFTMillis }, "ms")},
+		{"TPOT", text(a.TPOTMillis, a.Ranges.TPOTMillis, func(s *estimate.Site) float64 { return s.TPOTMillis }, "ms")},
+		{"Throughput", text(a.OutputTokensPerSecond, a.Ranges.OutputTokensPerSecond, func(s *estimate.Site) float64 { return s.OutputTokensPerSecond }, "output tokens/s")},
+		{"Basis", a.Basis.String()},
+	}
+	if a.Site != nil {
+		rows = append(rows, [2]string{"Measured", a.Site.Source})
+	}
+	return rows
 }
 
 func copies(n int) string {

@@ -160,9 +160,23 @@ func servingRows(t *explain.Times, stage *cost.StageStep, copies int) [][2]strin
 		{"Throughput", rate},
 		{"Ranges", fmt.Sprintf("up and down by a factor of %s for TPOT, %s for TTFT and %s for tokens/s, as measurements are around estimates on this basis",
 			term.Three(e.TPOT.High/e.TPOT.Value), term.Three(e.TTFT.High/e.TTFT.Value), term.Three(r.High/r.Value))},
+		term.RowIf(e.Without != nil, "Without", withoutText(e)),
 		term.RowIf(t.MicroUSDPerHour > 0, "Price", fmt.Sprintf("%.0f × %.2f USD an hour / 3600 s / %s tokens/s × 1000000 = %s USD a million tokens; %s",
 			devices, hour, term.Three(r.Value), words.Figure(devices*hour/3600/r.Value*1e6, words.Digits(r.Low, r.High)), t.PriceBasis)),
 	}...)
+}
+
+// withoutText is what would be estimated of a copy without the measurements of the site, and the factors by which these move it.
+func withoutText(e *cost.Estimate) string {
+	w := e.Without
+	if w == nil {
+		return ""
+	}
+	rate := w.OutputTokensPerSecond
+	return fmt.Sprintf("the measurements of the site: TPOT %s, TTFT %s, %s. They move them by factors of %s, %s and %s (%s)",
+		term.Durations(w.TPOT.Value, w.TPOT.Low, w.TPOT.High), term.Durations(w.TTFT.Value, w.TTFT.Low, w.TTFT.High),
+		term.Expected(rate.Value, rate.Low, rate.High, "tokens/s"), term.Three(e.TPOT.Value/w.TPOT.Value), term.Three(e.TTFT.Value/w.TTFT.Value),
+		term.Three(e.OutputTokensPerSecond.Value/rate.Value), e.Source)
 }
 
 // TrainingTimes writes the arithmetic of a training step.

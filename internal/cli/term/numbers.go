@@ -2,6 +2,7 @@ package term
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -71,6 +72,25 @@ func Expected(value, low, high float64, unit string) string {
 	}
 	return text
 }
+
+// Here formats an estimate that the measurements of a site moved, with what it was without them, and half its range in percent, or the range where
+// it is wide. One that they did not move is formatted as any other.
+func Here(without, value, low, high float64, unit string) string {
+	half, digits := 50*(high-low)/value, words.Digits(low, high)
+	was := fmt.Sprintf("estimated %s %s, here ", words.Figure(without, digits), unit)
+	switch {
+	case math.Abs(without/value-1) < unmoved:
+		return Expected(value, low, high, unit)
+	case half > narrow:
+		return was + Expected(value, low, high, unit)
+	default:
+		return was + fmt.Sprintf("%s ± %.0f %%", words.Figure(value, digits), half)
+	}
+}
+
+// unmoved is the share up to which an estimate counts as not moved, narrow the percents of half a range up to which its ends lie nearly as far from the
+// estimate.
+const unmoved, narrow = 1e-3, 35
 
 // Three formats a number in three digits or, above a thousand, to the unit.
 func Three(v float64) string {

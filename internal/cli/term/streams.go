@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -28,6 +29,11 @@ const (
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
+	// Now tells the time that measurements are old at, After when some time has passed; nil are the clock's. Get reads what is at an address; nil
+	// where nothing can be read.
+	Now   func() time.Time
+	After func(time.Duration) <-chan time.Time
+	Get   func(ctx context.Context, address string) ([]byte, error)
 
 	told *slog.Logger
 }

@@ -114,6 +114,7 @@ func (e *explainer) consider(found *Explanation) {
 		found.Considered = append(found.Considered, made)
 	}
 	found.Choice = r.choice(len(candidates))
+	found.Next = r.next()
 }
 
 // nearest returns the candidates that come nearest to keeping the limits which they miss, the nearest first, up to a

@@ -24,6 +24,8 @@ type Explanation struct {
 	// some that miss a limit; Shapes is how many there were in all.
 	Considered []Considered
 	Shapes     int
+	// Next is the benchmark that would tell most about the two best shapes; nil where there are no two.
+	Next *Next
 	// Choice says in sentences why the plan's shape was chosen.
 	Choice []string
 	// Parts are the plan's copies, grouped by shape.

@@ -328,6 +328,21 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: hitPercent
       type:
         scalar: numeric
+- name: com.github.rankwright.rankwright.api.v1alpha1.CalibrationSummary
+  map:
+    fields:
+    - name: devices
+      type:
+        scalar: string
+    - name: measurements
+      type:
+        scalar: numeric
+    - name: models
+      type:
+        scalar: string
+    - name: newest
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
 - name: com.github.rankwright.rankwright.api.v1alpha1.Capacity
   scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.ChunkedPrefill
@@ -750,6 +765,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: ttftMillis
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Expected
+    - name: uncalibrated
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.UncalibratedEstimate
 - name: com.github.rankwright.rankwright.api.v1alpha1.Expected
   map:
     fields:
@@ -1161,6 +1179,76 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: ungated
       type:
         scalar: boolean
+- name: com.github.rankwright.rankwright.api.v1alpha1.Measurement
+  map:
+    fields:
+    - name: cacheTokens
+      type:
+        scalar: numeric
+    - name: concurrency
+      type:
+        scalar: numeric
+    - name: device
+      type:
+        scalar: string
+    - name: engine
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Engine
+    - name: engineVersion
+      type:
+        scalar: string
+    - name: inputTokens
+      type:
+        scalar: numeric
+    - name: kvCacheType
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Precision
+    - name: maxModelLen
+      type:
+        scalar: numeric
+    - name: milliTokensPerSecond
+      type:
+        scalar: numeric
+    - name: model
+      type:
+        scalar: string
+    - name: outputTokens
+      type:
+        scalar: numeric
+    - name: parallelism
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Parallelism
+    - name: replicas
+      type:
+        scalar: numeric
+      default: 1
+    - name: requests
+      type:
+        scalar: numeric
+    - name: source
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.MeasurementSource
+    - name: tpotMicros
+      type:
+        scalar: numeric
+    - name: ttftMicros
+      type:
+        scalar: numeric
+    - name: weights
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Precision
+- name: com.github.rankwright.rankwright.api.v1alpha1.MeasurementSource
+  map:
+    fields:
+    - name: file
+      type:
+        scalar: string
+    - name: time
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: tool
+      type:
+        scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.Media
   map:
     fields:
@@ -2007,6 +2095,37 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: com.github.rankwright.rankwright.api.v1alpha1.Suggestion
           elementRelationship: atomic
+- name: com.github.rankwright.rankwright.api.v1alpha1.SiteCalibration
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+    - name: spec
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.SiteCalibrationSpec
+- name: com.github.rankwright.rankwright.api.v1alpha1.SiteCalibrationSpec
+  map:
+    fields:
+    - name: freshDays
+      type:
+        scalar: numeric
+      default: 90
+    - name: measurements
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.Measurement
+          elementRelationship: atomic
+    - name: summary
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.CalibrationSummary
 - name: com.github.rankwright.rankwright.api.v1alpha1.Slot
   map:
     fields:
@@ -2217,6 +2336,21 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: virtualStages
       type:
         scalar: numeric
+- name: com.github.rankwright.rankwright.api.v1alpha1.UncalibratedEstimate
+  map:
+    fields:
+    - name: source
+      type:
+        scalar: string
+    - name: tokensPerSecond
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Expected
+    - name: tpotMicros
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Expected
+    - name: ttftMillis
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Expected
 - name: com.github.rankwright.rankwright.api.v1alpha1.Verification
   map:
     fields:

@@ -25,6 +25,8 @@ type EstimateApplyConfiguration struct {
 	PriceBasis *string `json:"priceBasis,omitempty"`
 	// What the estimated numbers rest on.
 	Basis *string `json:"basis,omitempty"`
+	// What would be estimated without the site's own measurements, which moved the numbers above; absent where none did.
+	Uncalibrated *UncalibratedEstimateApplyConfiguration `json:"uncalibrated,omitempty"`
 }
 
 // EstimateApplyConfiguration constructs a declarative configuration of the Estimate type for use with
@@ -94,5 +96,13 @@ func (b *EstimateApplyConfiguration) WithPriceBasis(value string) *EstimateApply
 // If called multiple times, the Basis field is set to the value of the last call.
 func (b *EstimateApplyConfiguration) WithBasis(value string) *EstimateApplyConfiguration {
 	b.Basis = &value
+	return b
+}
+
+// WithUncalibrated sets the Uncalibrated field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Uncalibrated field is set to the value of the last call.
+func (b *EstimateApplyConfiguration) WithUncalibrated(value *UncalibratedEstimateApplyConfiguration) *EstimateApplyConfiguration {
+	b.Uncalibrated = value
 	return b
 }
