@@ -75,8 +75,13 @@ func Features(o *v1alpha1.ServingOptions) []Feature {
 		feature Feature
 		is      bool
 	}{
-		{FeatureUtilization, o.MemoryUtilizationPercent > 0}, {FeatureTokens, o.MaxBatchedTokens > 0}, {FeatureChunks, o.ChunkedPrefill != ""},
-		{FeaturePrefixes, o.PrefixCache != nil}, {FeatureOffload, o.Offload != nil}, {FeatureAdapters, o.Adapters != nil}, {FeatureMedia, o.Media != nil},
+		{FeatureUtilization, o.MemoryUtilizationPercent > 0},
+		{FeatureTokens, o.MaxBatchedTokens > 0},
+		{FeatureChunks, o.ChunkedPrefill != ""},
+		{FeaturePrefixes, o.PrefixCache != nil},
+		{FeatureOffload, o.Offload != nil},
+		{FeatureAdapters, o.Adapters != nil},
+		{FeatureMedia, o.Media != nil},
 	} {
 		if asked.is {
 			list = append(list, asked.feature)

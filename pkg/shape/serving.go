@@ -220,7 +220,8 @@ func (s *serving) profiles(m *model.Model, load *loadKey) (of, draft *cost.Profi
 	if weights == "" {
 		weights = load.weights
 	}
-	return of, of.WithDraft(d, cost.Stored(d.Model, weights, load.cache))
+	draft = of.WithDraft(d, cost.Stored(d.Model, weights, load.cache))
+	return of, draft
 }
 
 // Press sets what comes of a cache that does not always hold all requests: where hosts keep what leaves the devices, it is copied back
