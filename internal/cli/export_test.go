@@ -51,6 +51,18 @@ func TestExport(t *testing.T) {
 	}
 }
 
+// TestExportOfWhatAServerDoes: what a plan was asked to count is what its engine is started with.
+func TestExportOfWhatAServerDoes(t *testing.T) {
+	plan := ok(t, "", "recommend", "--model", "DeepSeek-V3", "--device", "H200", "--devices", "8", "-o", "yaml",
+		"--serving", "speculation.method=MTP,speculation.tokens=1,speculation.acceptancePercent=85", "--serving", "memoryUtilizationPercent=88,prefixCache.hitPercent=30")
+	got := ok(t, plan, "export", "mesh/deepseek-v3", "-f", "-", "-o", "env")
+	for _, want := range []string{"--gpu-memory-utilization 0.88 --enable-prefix-caching", "--speculative-config.method mtp --speculative-config.num_speculative_tokens 1"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("vLLM is started with\n%s, not with %s", got, want)
+		}
+	}
+}
+
 func TestExportIntoAFolder(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "files")
 	plan := twoHosts(t)

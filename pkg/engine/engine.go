@@ -100,7 +100,8 @@ func Parse(text string) (*Engine, string, error) {
 		if !strings.EqualFold(string(e.Name), word) && !slices.Contains(e.Words, word) {
 			continue
 		}
-		return e, e.CostsIn(version), nil
+		costs := e.CostsIn(version)
+		return e, costs, nil
 	}
 	if own := named(strings.TrimSpace(text)); own != nil {
 		return own, string(own.Name), nil

@@ -50,8 +50,8 @@ type Serves struct {
 	ExpertAdapters bool
 	// SpareAdapters is how many adapters of a step count beside those that are served, for requests without one.
 	SpareAdapters int64
-	// EachRank is set where the memory of hosts for the KV cache is that of each rank instead of all ranks of a copy, and HostUnit is the
-	// bytes that it is counted in.
+	// EachRank is set where the engine is told the memory of hosts for the KV cache of each rank instead of all ranks of a data rank.
+	// HostUnit is the bytes that it is counted in.
 	EachRank bool
 	HostUnit int64
 	// HostAboveDevice is set where the engine starts only with more of that memory for a rank than the rank's cache has on its device.
@@ -75,8 +75,13 @@ func Features(o *v1alpha1.ServingOptions) []Feature {
 		feature Feature
 		is      bool
 	}{
-		{FeatureUtilization, o.MemoryUtilizationPercent > 0}, {FeatureTokens, o.MaxBatchedTokens > 0}, {FeatureChunks, o.ChunkedPrefill != ""},
-		{FeaturePrefixes, o.PrefixCache != nil}, {FeatureOffload, o.Offload != nil}, {FeatureAdapters, o.Adapters != nil}, {FeatureMedia, o.Media != nil},
+		{FeatureUtilization, o.MemoryUtilizationPercent > 0},
+		{FeatureTokens, o.MaxBatchedTokens > 0},
+		{FeatureChunks, o.ChunkedPrefill != ""},
+		{FeaturePrefixes, o.PrefixCache != nil},
+		{FeatureOffload, o.Offload != nil},
+		{FeatureAdapters, o.Adapters != nil},
+		{FeatureMedia, o.Media != nil},
 	} {
 		if asked.is {
 			list = append(list, asked.feature)

@@ -81,7 +81,8 @@ func TestRefusesServing(t *testing.T) {
 		"a trainer":            {v1alpha1.EngineMegatron, v1alpha1.ServingOptions{Speculation: mtp}, "Megatron is not known to have it: use the engine vLLM, SGLang or TensorRT-LLM, or leave speculation out"},
 		"a program of its own": {"example.com/engine", v1alpha1.ServingOptions{Adapters: &v1alpha1.Adapters{Count: 1, Rank: 8}}, "or leave adapters out"},
 		"too old": {
-			v1alpha1.EngineVLLM, v1alpha1.ServingOptions{EngineVersion: "0.14.1", Offload: &v1alpha1.CacheOffload{GiB: 1}},
+			v1alpha1.EngineVLLM,
+			v1alpha1.ServingOptions{EngineVersion: "0.14.1", Offload: &v1alpha1.CacheOffload{GiB: 1}},
 			"vLLM is known to have it since 0.15.0 (https://github.com/vllm-project/vllm/pull/24498), and engineVersion is 0.14.1: start a later version, or leave offload out",
 		},
 		"new enough": {v1alpha1.EngineVLLM, v1alpha1.ServingOptions{EngineVersion: "0.15.0", Offload: &v1alpha1.CacheOffload{GiB: 1}}, ""},

@@ -13,7 +13,7 @@ const (
 
 // vllmServes: speculation asserts one token of a sequence between pipeline stages (issues 49355, 57755); FusedMoEWithLoRA makes room for
 // adapters in the routed experts of every model that has them (pull request 21229), whether adapters have weights there or not. A draft
-// model has the tensor degree of the model.
+// model has the tensor degree of the model. Each data rank is an engine with the whole size of host memory (CPUOffloadingSpec).
 var vllmServes = Serves{
 	Offers: []Offered{
 		{Feature: FeatureUtilization, Since: "0.4.2", Source: vllmArgs042, By: []Purpose{ForUtilization}},

@@ -36,18 +36,6 @@ type Load struct {
 	MaxTPOT float64
 }
 
-// longest returns the tokens of the longest sequence.
-func (s *Serving) longest() int64 { return cmp.Or(s.Longest, s.typical()) }
-
-// typical returns the tokens of a request in the mean, those of images and sound included.
-func (s *Serving) typical() int64 {
-	if s.Options == nil {
-		return s.Input + s.Output
-	}
-	media, _ := s.Options.Media.Tokens()
-	return s.Input + media + s.Output
-}
-
 // Deployment is a model on devices of one kind.
 type Deployment struct {
 	Model   *model.Model
@@ -76,6 +64,18 @@ type Serving struct {
 	MaxBatchedTokens, MaxSequences int64
 	// Options are what the server does beside decoding token by token; nil is nothing.
 	Options *v1alpha1.ServingOptions
+}
+
+// longest returns the tokens of the longest sequence.
+func (s *Serving) longest() int64 { return cmp.Or(s.Longest, s.typical()) }
+
+// typical returns the tokens of a request in the mean, those of images and sound included.
+func (s *Serving) typical() int64 {
+	if s.Options == nil {
+		return s.Input + s.Output
+	}
+	media, _ := s.Options.Media.Tokens()
+	return s.Input + media + s.Output
 }
 
 // Bounds of numbers that a caller gives.
@@ -363,7 +363,7 @@ func (s *Serving) times(p *place, a *Answer, c *shape.Candidate, offer int64) er
 	spare := c.Footprint.Spared(c.Ends, func(int) int64 { return offer }, each)
 	if pressed := c.Tier.Problem.Pressure(spare, each, c.Data); pressed.Waiting > 0 {
 		load.Clients = max(load.Clients, load.Concurrency)
-		load.Concurrency = load.Concurrency * (1 - pressed.Waiting)
+		load.Concurrency *= 1 - pressed.Waiting
 		c.Tier.Problem.Press(load, pressed)
 		a.Concurrency.Preempted = rounded(pressed.Preempted)
 	}

@@ -40,11 +40,13 @@ func (w *command) memory(c *Copy) {
 	}
 }
 
-// hostCache is the memory of hosts for the KV cache in the engine's unit, that of each rank where it counts so.
+// hostCache is the memory of hosts for the KV cache in the engine's unit, that of each data rank or of each rank.
 func (w *command) hostCache(c *Copy) int64 {
 	bytes, s := int64(c.Serving.Offload.GiB)*gib, &w.of.Serves
 	if s.EachRank {
 		bytes /= int64(max(1, c.World))
+	} else {
+		bytes /= int64(max(1, c.Strategy.Data))
 	}
 	return max(1, bytes/s.HostUnit)
 }

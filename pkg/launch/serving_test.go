@@ -86,6 +86,17 @@ func TestServersAreToldWhatThePlanCounts(t *testing.T) {
 	}
 }
 
+// Each data rank of vLLM is an engine with host memory of its own, each rank of SGLang has some.
+func TestHostMemoryIsSharedOut(t *testing.T) {
+	f := fixture{strategy: degrees(2, 1, 2), serving: &v1alpha1.ServingOptions{Offload: &v1alpha1.CacheOffload{GiB: 64}}}
+	for of, want := range map[v1alpha1.Engine]string{v1alpha1.EngineVLLM: "--kv-offloading-size 32 ", v1alpha1.EngineSGLang: "--hicache-size 17 "} {
+		f.engine = of
+		if got := strings.Join(ofPod(t, f.bundle(t, strings.ToLower(string(of))), 0).Arguments, " "); !strings.Contains(got, want) {
+			t.Errorf("%s is started with %s, not with %s", of, got, want)
+		}
+	}
+}
+
 // A plan for what its engine cannot be told is not started.
 func TestMethodsThatAnEngineLacks(t *testing.T) {
 	f := fixture{engine: v1alpha1.EngineVLLM, strategy: degrees(4, 1, 1), serving: &v1alpha1.ServingOptions{Speculation: &v1alpha1.Speculation{Method: "Medusa", Tokens: 1}}}

@@ -70,8 +70,15 @@ func (a *activations) forward() int64 {
 // sampling returns what the last stage needs to choose the next tokens: the step's hidden states, and the sampler's
 // tensors over the whole vocabulary, which every tensor rank gathers.
 func (a *activations) sampling() int64 {
-	return bounded(times(a.tokens, a.hidden, a.element) + part(times(a.sequences, 1+a.drafted, a.vocabulary), a.sampler, 100))
+	return bounded(times(a.tokens, a.hidden, a.element) + part(times(a.sequences, a.vocabulary), a.sampler+a.drafted*a.verified(), 100))
 }
+
+// verifying is what a drafted token takes for each word while it is verified, in hundredths of a byte: its logit in 16 bits, a copy in 32
+// bits, and a probability. Source: vllm/v1/sample/rejection_sampler.py, which sorts none of them.
+const verifying = 1000
+
+// verified returns what each drafted token of a sequence takes for each word, which is no more than the sampler does.
+func (a *activations) verified() int64 { return min(a.sampler, verifying) }
 
 // encoded returns the bytes of what encoders keep for the language model. Source: vLLM's encoder cache, whose budget is the larger of a
 // step's tokens and those of the largest item (vllm/v1/core/encoder_cache_manager.py, compute_encoder_budget).

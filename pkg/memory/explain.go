@@ -191,13 +191,13 @@ func (a *activations) explain(first, last bool) []Line {
 		})
 	}
 	if last && a.sampling() > a.forward() {
-		of := ""
+		each := fmt.Sprint(a.sampler)
 		if a.drafted > 0 {
-			of = fmt.Sprintf(" × (1 + %d drafted tokens)", a.drafted)
+			each = fmt.Sprintf("(%d + %d drafted tokens × %d)", a.sampler, a.drafted, a.verified())
 		}
 		return append(lines, Line{
 			"activations", "sampling", a.sampling(),
-			fmt.Sprintf("%d tokens × %d hidden × %d B + %d sequences%s × %d words × %d / 100 B", a.tokens, a.hidden, a.element, a.sequences, of, a.vocabulary, a.sampler),
+			fmt.Sprintf("%d tokens × %d hidden × %d B + %d sequences × %d words × %s / 100 B", a.tokens, a.hidden, a.element, a.sequences, a.vocabulary, each),
 			"hidden states of a step, and the sampler's tensors over the vocabulary",
 		})
 	}

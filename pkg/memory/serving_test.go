@@ -70,6 +70,15 @@ func TestRoomForAdapters(t *testing.T) {
 	}
 }
 
+// A drafted token takes 10 bytes for each word while it is verified: 1024 sequences, 3 tokens, 128256 words.
+func TestDraftedTokensAreSampled(t *testing.T) {
+	plain := whole(served(t, nil)).Activations
+	drafted := whole(served(t, func(s *Setup) { s.Inference.Drafted = 3 })).Activations
+	if got, want := drafted-plain, int64(1024*3*128256*10); got != want {
+		t.Errorf("they take %d more, want %d", got, want)
+	}
+}
+
 // What drafts is held on the last stage alone, with the cache of its own layers.
 func TestDraftIsOnTheLastStage(t *testing.T) {
 	target := lookup(t, "Llama-3.1-70B")

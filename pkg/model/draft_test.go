@@ -26,6 +26,23 @@ func TestNextTokenModule(t *testing.T) {
 	}
 }
 
+// Models of other forms draft too: Qwen3-Next by a layer with attention and experts.
+func TestModulesOfOtherForms(t *testing.T) {
+	for _, name := range []string{"Qwen3-Next-80B-A3B", "Qwen3.5-27B", "MiMo-7B", "GLM-4.5"} {
+		m, err := Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := m.Drafter(&v1alpha1.Speculation{Method: v1alpha1.SpeculationMTP})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !d.Model.Attends(0) || d.Model.Recurs(0) || (d.Model.Architecture.MoE == nil) != (m.Architecture.MoE == nil) {
+			t.Errorf("%s drafts by %+v", name, d.Model.Architecture)
+		}
+	}
+}
+
 // The published EAGLE-3 head for Llama 3.1 8B is a file of 850 MB in 16 bits, with its tables of words. Source:
 // https://huggingface.co/yuhuili/EAGLE3-LLaMA3.1-Instruct-8B
 func TestEAGLEHead(t *testing.T) {

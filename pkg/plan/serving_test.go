@@ -143,3 +143,27 @@ func TestServingThatCannotBe(t *testing.T) {
 		})
 	}
 }
+
+// TestLessOfAServerIsARemedy: what keeps a model from fitting is named, and shown to be what does.
+func TestLessOfAServerIsARemedy(t *testing.T) {
+	c := fleet.NewCluster([]fleet.Node{plantest.Host("n1", true, plantest.Many(4, plantest.H100)...)})
+	for name, o := range map[string]v1alpha1.ServingOptions{
+		"memoryUtilizationPercent": {MemoryUtilizationPercent: 40},
+		"maxBatchedTokens":         {MaxBatchedTokens: 1 << 20},
+		"adapters":                 {Adapters: &v1alpha1.Adapters{Count: 1024, Rank: 512}},
+	} {
+		_, err := Plan(c, ask(published(t, "Llama-3.1-70B"), 4096, 4, plantest.Format("BF16"), serving(o)))
+		var no *Unplaceable
+		if !errors.As(err, &no) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var said []string
+		for i := range no.Shortfall.Suggestions {
+			said = append(said, no.Shortfall.Suggestions[i].Change)
+		}
+		if want := "workload.inference.serving." + name + " left out"; len(said) == 0 || said[0] != want {
+			t.Errorf("%q, want %q first", said, want)
+		}
+	}
+}

@@ -75,7 +75,7 @@ func (a *Tier) batchKey(class int32, lean bool) batchKey {
 	var key batchKey
 	if in := t.Workload.Inference; in != nil {
 		own := LimitsOn(t.Defaults, d, int64(max(1, in.MaxSequences)), lean)
-		key.Limits = Limits{cmp.Or(t.request.Limits.Tokens, own.Tokens), cmp.Or(t.request.Limits.Sequences, own.Sequences)}
+		key.Limits = Limits{cmp.Or(t.limits.Tokens, own.Tokens), cmp.Or(t.limits.Sequences, own.Sequences)}
 	}
 	if t.Engine.Memory.Rule == engine.StaticOfTotal || d.TotalBytes <= 0 {
 		key.device = d
@@ -97,7 +97,7 @@ func (a *Tier) count(class int32, s Shape) (*memory.Footprint, error) {
 	layout.AttentionData = s.Data
 	in := a.batch(class, a.Lean)
 	limits := in.Limits
-	if t.request.Limits.Tokens == 0 { // else it is what each rank was asked to take
+	if t.limits.Tokens == 0 { // else it is what each rank was asked to take
 		fewest := int64(engine.FewestTokens)
 		if a.Lean {
 			fewest = 1

@@ -40,7 +40,7 @@ func (t *Problem) On(c *fleet.Cluster) *Problem {
 func (t *Problem) choosesAs(other *Problem) bool {
 	a, b := t.Spec, other.Spec
 	return reflect.DeepEqual(a.Devices, b.Devices) && reflect.DeepEqual(a.Topology, b.Topology) && a.Enforcement == b.Enforcement &&
-		t.Engine == other.Engine && (t.Workload.Training == nil) == (other.Workload.Training == nil) &&
+		t.Engine == other.Engine && t.served.permille == other.served.permille && (t.Workload.Training == nil) == (other.Workload.Training == nil) &&
 		(t.Asked.Tensor > 0) == (other.Asked.Tensor > 0)
 }
 

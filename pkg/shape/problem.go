@@ -81,6 +81,7 @@ type Problem struct {
 	// Defaults are what the engine's version does by default.
 	Defaults *engine.Memory
 	served   serving
+	limits   Limits // of a step; 0 takes what the engine does
 	// mediaTokens are those of the images and the sound of a prompt, drafts the tensor degrees of what drafts tokens; nil where any will do.
 	mediaTokens int64
 	drafts      []int

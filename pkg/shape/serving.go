@@ -36,7 +36,7 @@ const (
 
 // readServing reads what the server is to do; nothing where the workload does not say.
 func (t *Problem) readServing() error {
-	t.Defaults = &t.Engine.Memory
+	t.Defaults, t.limits = &t.Engine.Memory, t.request.Limits
 	in := t.Workload.Inference
 	if in == nil || in.Serving == nil {
 		return nil
@@ -74,11 +74,11 @@ func (t *Problem) readServing() error {
 			return err
 		}
 	}
-	if t.request.Limits.Tokens == 0 {
-		t.request.Limits.Tokens = int64(o.MaxBatchedTokens)
+	if t.limits.Tokens == 0 {
+		t.limits.Tokens = int64(o.MaxBatchedTokens)
 	}
 	if o.ChunkedPrefill == v1alpha1.ChunkedPrefillDisabled {
-		t.request.Limits.Tokens = max(t.request.Limits.Tokens, int64(in.MaxModelLen))
+		t.limits.Tokens = max(t.limits.Tokens, int64(in.MaxModelLen))
 	}
 	t.served = s
 	return nil
@@ -220,7 +220,8 @@ func (s *serving) profiles(m *model.Model, load *loadKey) (of, draft *cost.Profi
 	if weights == "" {
 		weights = load.weights
 	}
-	return of, of.WithDraft(d, cost.Stored(d.Model, weights, load.cache))
+	draft = of.WithDraft(d, cost.Stored(d.Model, weights, load.cache))
+	return of, draft
 }
 
 // Press sets what comes of a cache that does not always hold all requests: where hosts keep what leaves the devices, it is copied back

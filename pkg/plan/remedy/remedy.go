@@ -14,6 +14,8 @@ const (
 	KindDegrees = "Degrees"
 	// KindEngine: another engine, where the one that is asked for does not run on the devices.
 	KindEngine = "Engine"
+	// KindServing: the server does not do everything that is asked for beside. It may be slower, or lack what requests need.
+	KindServing = "Serving"
 	// KindTopology: a copy may be further apart than required. It may be slower.
 	KindTopology = "Topology"
 	// KindCheckpointing: activations are computed again. A step takes about a third longer.
@@ -53,7 +55,7 @@ func Find(t *shape.Problem) []Remedy {
 	families := search.Families(t)
 	var found []Remedy
 	for _, find := range []func(*shape.Problem, []search.Family) []Remedy{
-		otherDegrees, otherEngine, widerTopology, checkpointing, smallerBatch, narrowerCache, narrowerWeights, laterLimits,
+		otherDegrees, otherEngine, lessServing, widerTopology, checkpointing, smallerBatch, narrowerCache, narrowerWeights, laterLimits,
 		fewerSequences, shorterContext, fewerRanks, otherCopies, moves, moreDevices,
 	} {
 		if t.Stopped() {
