@@ -127,6 +127,7 @@ func (s *instance) explainStages(b batch) []StageStep {
 	for i := range stages {
 		stage := &stages[i]
 		at := newStepper(s.p, cmp.Or(stage.Device, s.d), cmp.Or(stage.Constants, s.c), s.degrees)
+		at.tile = s.tile
 		made := at.stage(b, stage.First, stage.End)
 		if i < len(stages)-1 {
 			made.Transfer = at.transfer(&b, cmp.Or(stage.Transfer, at.link))

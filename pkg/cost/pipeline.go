@@ -61,6 +61,7 @@ func newInstance(q *Query, c *Constants) instance {
 		g.stages = float64(len(q.Cut.ends))
 	}
 	s := newStepper(q.Profile, d, c, g)
+	s.tile = q.Tile
 	return instance{stepper: s, d: d, pipeline: q.Stages, cut: q.Cut, rate: cmp.Or(q.Transfer, s.link)}
 }
 
@@ -117,6 +118,7 @@ func (s *instance) unequal(b *batch) (slowest, sum float64) {
 		d, c := cmp.Or(stage.Device, s.d), cmp.Or(stage.Constants, s.c)
 		if d != device || c != constants {
 			other = newStepper(s.p, d, c, s.degrees)
+			other.tile = s.tile
 			at, device, constants = &other, d, c
 			t = at.times(*b)
 		}

@@ -74,6 +74,7 @@ type stepper struct {
 	visits                 float64 // share of the tokens of all groups that visit an expert of a rank
 	crossings              float64 // share of the tokens of other islands that visit an expert of a rank's island
 	uneven                 uneven
+	tile                   float64 // rows of a tile that decodes beside prompts; 0 where that costs nothing
 }
 
 // linearShares are the constants of matrices by the width in which they are computed.
@@ -229,9 +230,17 @@ func (s *stepper) mix(m *mixer, b *batch, tokens float64) float64 {
 	}
 	scored, scores := m.indexed.seen(b.context), m.indexed.reach(b.length)
 	read := b.sequences * (share*seen*kv*a.cached + scored*a.index.cached) * a.bytes / s.cache
-	compute := b.sequences * (share*seen*queries*a.decode + scored*a.index.operations) / s.products
+	compute := b.sequences * (share*seen*queries*a.decode*s.rows(b) + scored*a.index.operations) / s.products
 	prompt := b.prompt * (reach*heads*a.prefill + scores*a.index.operations) / s.products
 	return t + soft(read, compute) + prompt
+}
+
+// rows returns how many rows of a tile are computed for each head of a sequence that decodes. A latent has a kernel of its own for that.
+func (s *stepper) rows(b *batch) float64 {
+	if s.tile == 0 || b.prompt == 0 || s.p.attention.latent {
+		return 1
+	}
+	return s.tile
 }
 
 // route returns the time of the routed experts on the fullest rank. A step reads only the experts that at least one of its tokens visits.
