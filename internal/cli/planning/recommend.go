@@ -46,6 +46,7 @@ taken than the objective needs; --replicas asks for more copies, --total-sequenc
 	}
 	asked.add(command, "")
 	asked.addLoad(command)
+	asked.lengths.Add(command)
 	on.Add(command)
 	synonyms(command, map[string]string{"concurrency": "max-sequences", "weights": "quantization"})
 	term.AddOutput(command, &output, term.AnswerFormats...)
