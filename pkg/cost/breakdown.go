@@ -177,7 +177,8 @@ func (s *stepper) operators(b batch, first, end int) []Operator {
 	list.add(s.residual(all, tokens), s.collectives("all-reduces", all, 2, s.tensorStart, s.collect(tokens)))
 	list.add(s.collectives("expert exchange", mixture, 2, s.dataStart, s.exchange(total)))
 	list.add(s.collectives("context exchange", all, merges, s.decodeStart, s.merge(b.sequences)))
-	launched := all*s.c[LayerSeconds] + mixture*s.c[MixtureSeconds]
+	each, ofDense, ofMixture := s.launches()
+	launched := all*each + dense*ofDense + mixture*ofMixture
 	list.add(Operator{Name: "launches", Layers: int(all), Fixed: launched, Seconds: launched})
 	if e := &p.encoder; first == 0 && e.positions > 0 && b.finished > 0 {
 		made := Operator{Name: "encoder", ReadRate: s.read}

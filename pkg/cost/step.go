@@ -74,6 +74,7 @@ type stepper struct {
 	visits                 float64 // share of the tokens of all groups that visit an expert of a rank
 	crossings              float64 // share of the tokens of other islands that visit an expert of a rank's island
 	uneven                 uneven
+	eight                  bool    // the device computes in 8 bits
 	tile                   float64 // rows of a tile that decodes beside prompts; 0 where that costs nothing
 }
 
@@ -83,7 +84,7 @@ var linearShares = [4]Constant{bits16: LinearShare16, bits8: LinearShare8, bits4
 func newStepper(p *Profile, d *Device, c *Constants, g degrees) stepper {
 	s := stepper{
 		p: p, c: c, degrees: g, read: d.Bandwidth * c[WeightShare], cache: d.Bandwidth * c[CacheShare],
-		products: d.peak[bits16] * c[AttentionShare], visits: 1, crossings: 1, uneven: unevenOver(g.expert),
+		products: d.peak[bits16] * c[AttentionShare], visits: 1, crossings: 1, uneven: unevenOver(g.expert), eight: d.peak[bits8] > 0,
 	}
 	for w := range s.compute {
 		at := width(w)
@@ -131,7 +132,8 @@ func (s *stepper) times(b batch) layerTimes {
 	}
 	tokens := b.sequences + b.prompt
 	p := s.p
-	every := tokens*s.traffic + s.c[LayerSeconds] + s.collect(tokens) + s.merge(b.sequences)
+	layer, dense, mixture := s.launches()
+	every := tokens*s.traffic + layer + s.collect(tokens) + s.merge(b.sequences)
 	var t layerTimes
 	for i := range p.mixers {
 		t.mixers[i] = s.mix(&p.mixers[i], &b, tokens)
@@ -141,16 +143,36 @@ func (s *stepper) times(b batch) layerTimes {
 		t.bare = every
 	}
 	if whole.dense > 0 {
-		t.dense = every + s.linear(&p.dense, tokens)
+		t.dense = every + s.linear(&p.dense, tokens) + dense
 	}
 	if whole.mixture > 0 {
-		t.mixture = every + s.linear(&p.shared, tokens) + s.route(total) + s.exchange(total) + s.c[MixtureSeconds]
+		t.mixture = every + s.linear(&p.shared, tokens) + s.route(total) + s.exchange(total) + mixture
 	}
 	if e := &p.encoder; e.positions > 0 && b.finished > 0 {
 		t.encoder = s.linear(&e.block, b.finished*e.positions) + b.finished*e.products/s.products
 	}
 	t.head = s.linear(&p.head, b.sequences+b.finished)
 	return t
+}
+
+// launches returns the seconds that starting its kernels takes in any layer, and what a dense block and a mixture add. Where a matrix is computed in 8 bits, a kernel of its own
+// makes them of what it multiplies: before and after attention, and before each half of a feed-forward block.
+func (s *stepper) launches() (layer, dense, mixture float64) {
+	layer, mixture = s.c[LayerSeconds], s.c[MixtureSeconds]
+	if !s.eight {
+		return layer, 0, mixture
+	}
+	each := 2 * s.c[QuantizeSeconds]
+	if s.p.mixers[0].projections.width == bits8 {
+		layer += each
+	}
+	if s.p.dense.width == bits8 {
+		dense += each
+	}
+	if s.p.experts.width == bits8 {
+		mixture += each
+	}
+	return layer, dense, mixture
 }
 
 // layers returns the time of the counted layers.
