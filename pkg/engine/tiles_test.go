@@ -13,8 +13,13 @@ func TestTile(t *testing.T) {
 		architecture string
 		want         int
 	}{
-		{v1alpha1.EngineVLLM, "Ampere", 64}, {v1alpha1.EngineVLLM, "Ada", 64}, {v1alpha1.EngineVLLM, "Hopper", 0}, {v1alpha1.EngineVLLM, "Blackwell GDDR", 0},
-		{v1alpha1.EngineVLLM, "CDNA3", 0}, {v1alpha1.EngineSGLang, "Ampere", 0}, {v1alpha1.EngineTensorRTLLM, "Ampere", 0},
+		{v1alpha1.EngineVLLM, "Ampere", 64},
+		{v1alpha1.EngineVLLM, "Ada", 64},
+		{v1alpha1.EngineVLLM, "Hopper", 0},
+		{v1alpha1.EngineVLLM, "Blackwell GDDR", 0},
+		{v1alpha1.EngineVLLM, "CDNA3", 0},
+		{v1alpha1.EngineSGLang, "Ampere", 0},
+		{v1alpha1.EngineTensorRTLLM, "Ampere", 0},
 	} {
 		e, err := Find(test.engine)
 		if err != nil {

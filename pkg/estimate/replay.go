@@ -57,7 +57,7 @@ func Replay(s Serving, t *replay.Trace, progress func(ended int)) (*Replayed, er
 	if len(t.Requests) == 0 {
 		return nil, errors.New("the trace has no requests")
 	}
-	s.Load = s.Load.WithLengths(t.Lengths())
+	s.Load = s.WithLengths(t.Lengths())
 	r := &Replayed{}
 	if s.Concurrency == 0 {
 		r.ArrivalsPerSecond = t.Rate()

@@ -124,7 +124,8 @@ func lines(content []byte) (*Trace, error) {
 			return nil, fmt.Errorf("line %d: it has no tokens in or out: name them input_length and output_length", i+1)
 		}
 		has := found[seconds] || found[millis] || found[timestamp]
-		if rows++; rows > 1 && has != t.Timed {
+		rows++
+		if rows > 1 && has != t.Timed {
 			return nil, fmt.Errorf("line %d: some lines have a time of arrival and some have none: give all or none one", i+1)
 		}
 		t.Timed = has

@@ -17,8 +17,11 @@ func TestRead(t *testing.T) {
 {"timestamp": 30535, "input_length": 6472, "output_length": 26, "hash_ids": [46]}`, []Request{{0, 6955, 52}, {3.053, 6472, 26}}, true, 0},
 		"Azure":      {"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.5000000,374,44\n2023-11-16 18:15:50.0000000,396,109\n", []Request{{0, 374, 44}, {3.5, 396, 109}}, true, 0},
 		"Azure 2024": {"TIMESTAMP,ContextTokens,GeneratedTokens\n2024-05-10 00:00:00.009930+00:00,2162,5\n", []Request{{0, 2162, 5}}, true, 0},
-		"BurstGPT": {"Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n5,ChatGPT,472,18,490,Conversation log\n45,ChatGPT,1087,0,1087,Conversation log\n118,GPT-4,417,276,693,Conversation log\n",
-			[]Request{{0, 472, 18}, {113, 417, 276}}, true, 1},
+		"BurstGPT": {
+			"Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n5,ChatGPT,472,18,490,Conversation log\n45,ChatGPT,1087,0,1087,Conversation log\n118,GPT-4,417,276,693,Conversation log\n",
+			[]Request{{0, 472, 18}, {113, 417, 276}},
+			true, 1,
+		},
 		"Vidur":      {"arrived_at,num_prefill_tokens,num_decode_tokens\n0.5,128,10\n0.25,64,20\n", []Request{{0, 64, 20}, {0.25, 128, 10}}, true, 0},
 		"usage":      {`{"prompt_tokens": 10, "completion_tokens": 20}`, []Request{{0, 10, 20}}, false, 0},
 		"people":     {"input_tokens,output_tokens,arrival_ms\n10,20,500\n30,40,1500\n", []Request{{0, 10, 20}, {1, 30, 40}}, true, 0},
