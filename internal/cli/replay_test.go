@@ -39,9 +39,11 @@ func TestReplayOfAFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte(azure), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := clitest.Object[estimate.Replayed](t, ok(t, "", "estimate", "--model", "Qwen3-14B", "--device", "H100", "--lengths", path, "--requests", "2", "--replay", "-o", "json"))
-	if got.Replay == nil || got.Replay.Requests != 2 || got.Replay.OutputTokens != 188 {
-		t.Errorf("%+v", got.Replay)
+	for _, args := range [][]string{{"--lengths", path, "--replay"}, {"--replay", path}, {"--replay=" + path}} {
+		got := clitest.Object[estimate.Replayed](t, ok(t, "", append([]string{"estimate", "--model", "Qwen3-14B", "--device", "H100", "--requests", "2", "-o", "json"}, args...)...))
+		if got.Replay == nil || got.Replay.Requests != 2 || got.Replay.OutputTokens != 188 {
+			t.Errorf("%q: %+v", args, got.Replay)
+		}
 	}
 }
 
@@ -67,6 +69,7 @@ func TestLengthsAreRefused(t *testing.T) {
 	}{
 		"no file":      {"", []string{"--lengths", "nowhere.csv"}, term.ExitFailure, "give ShareGPT, fixed, the file of a trace"},
 		"no trace":     {"a,b\n1,2\n", []string{"--lengths", "-"}, term.ExitFailure, "name them input_tokens and output_tokens"},
+		"two traces":   {"", []string{"--lengths", "ShareGPT", "trace.csv"}, term.ExitUsage, "--replay trace.csv beside --lengths ShareGPT"},
 		"two lengths":  {"", []string{"--lengths", "ShareGPT", "--osl", "5"}, term.ExitUsage, "--osl beside --lengths ShareGPT"},
 		"too many":     {"", []string{"--requests", "100000000"}, term.ExitUsage, "--requests 100000000"},
 		"with a limit": {"", []string{"--max-tpot", "10ms"}, term.ExitFailure, "max-tpot: a replay serves the requests that it is given"},
@@ -75,6 +78,9 @@ func TestLengthsAreRefused(t *testing.T) {
 		if r.Code != test.code || !strings.Contains(r.Err, test.want) || r.Out != "" {
 			t.Errorf("%s: exit code %d, errors %q, output %q; want %d and %q", name, r.Code, r.Err, r.Out, test.code, test.want)
 		}
+	}
+	if r := run(t, "", "estimate", "--model", "Llama-3.1-8B", "--device", "H100", "trace.csv"); r.Code != term.ExitUsage || !strings.Contains(r.Err, "argument trace.csv: estimate takes flags only") {
+		t.Errorf("an argument without --replay: exit code %d, errors %q", r.Code, r.Err)
 	}
 	r := run(t, azure, "recommend", "--model", "Qwen3-14B", "--device", "H100", "--devices", "1", "--lengths", "-", "--max-model-len", "2048")
 	if r.Code != term.ExitUsage || !strings.Contains(r.Err, "the longest request of --lengths has 3218 tokens") {

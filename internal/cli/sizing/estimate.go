@@ -29,7 +29,7 @@ type servingFlags struct {
 func NewEstimate(streams term.Streams, now func() time.Time) *cobra.Command {
 	var options servingFlags
 	var output term.Format
-	var replayed bool
+	var replayed string
 	command := &cobra.Command{
 		Use:   "estimate --model MODEL --device PRODUCT [flags]",
 		Short: "Estimate whether a model fits devices, and how fast it serves",
@@ -52,16 +52,19 @@ conversations.`,
 		Example: `  kubectl rankwright estimate --model Llama-3.3-70B-FP8 --device H100 --tp 2 --isl 1000 --osl 1000
   kubectl rankwright estimate --model deepseek-ai/DeepSeek-R1 --device "NVIDIA H200" --engine SGLang --tp 8 \
     --concurrency 64 -o json
-  kubectl rankwright estimate --model Qwen3-14B --device H100 --lengths ShareGPT --max-model-len 2048 --replay
-  kubectl rankwright estimate --model Qwen3-14B --device H100 --lengths trace.csv --replay
+  kubectl rankwright estimate --model Qwen3-14B --device H100 --replay trace.csv
+  kubectl rankwright estimate --model Qwen3-14B --device H100 --lengths ShareGPT --concurrency 64 --replay
   kubectl rankwright estimate --model ./config.json --device MI300X --weights FP8 -o explain`,
-		Args: term.Arguments(0, "estimate takes flags only"),
-		RunE: func(*cobra.Command, []string) error {
+		Args: term.Arguments(1, "estimate takes flags only, but for the trace of --replay"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := options.lengths.replays(replayed, args); err != nil {
+				return err
+			}
 			serving, err := options.serving(streams)
 			if err != nil {
 				return err
 			}
-			if replayed {
+			if replayed != "" {
 				return options.replay(streams, serving, output, now)
 			}
 			got, err := estimate.Serve(serving)
@@ -78,7 +81,8 @@ conversations.`,
 	flags := command.Flags()
 	flags.IntVar(&options.degrees.AttentionData, "dp", 1, "attention data parallel degree inside one instance of a mixture of experts")
 	flags.IntVar(&options.replicas, "replicas", 1, "copies of the instance")
-	flags.BoolVar(&replayed, "replay", false, "replay the requests of --lengths on a simulated server, or as many as --requests says with --isl and --osl")
+	flags.StringVar(&replayed, "replay", "", "replay the requests of a trace, `FILE`, on a simulated server; without a file those of --lengths, or as many as --requests says with --isl and --osl")
+	flags.Lookup("replay").NoOptDefVal = ofLengths
 	flags.DurationVar(&options.limit, "max-tpot", 0, "serve as many requests, arriving at random, as get a token in this time (0: as many as are asked)")
 	term.AddOutput(command, &output, term.AnswerFormats...)
 	return command

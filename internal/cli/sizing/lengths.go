@@ -40,6 +40,30 @@ func (f *LengthsFlag) given() bool { return f.of != "" && !strings.EqualFold(f.o
 // alike says whether all requests have the same lengths.
 func (f *LengthsFlag) alike() bool { return strings.EqualFold(f.of, fixed) }
 
+// ofLengths is the value of --replay without a file.
+const ofLengths = "lengths"
+
+// replays takes the file of --replay, which may follow it as an argument, as where lengths are from.
+func (f *LengthsFlag) replays(value string, args []string) error {
+	file := ""
+	switch {
+	case len(args) > 0 && value != ofLengths:
+		return term.Usagef("argument %s: estimate takes flags only, but for the trace of --replay", args[0])
+	case len(args) > 0:
+		file = args[0]
+	case value != ofLengths:
+		file = value
+	}
+	if file == "" {
+		return nil
+	}
+	if f.of != "" {
+		return term.Usagef("--replay %s beside --lengths %s: leave one out", file, f.of)
+	}
+	f.of = file
+	return nil
+}
+
 // Trace returns the requests of a trace, the first of them, or so many that are drawn of a distribution (0: as usual). Nil where --isl and --osl count.
 func (f *LengthsFlag) Trace(streams term.Streams, requests int64) (*replay.Trace, error) {
 	if !f.given() {
