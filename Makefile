@@ -78,6 +78,7 @@ exhaustive: ## Run every case of what make test, slowed by the race detector, ta
 	@tools/progress.sh "every recording" $(GO) test -vet=off ./test/recordings
 	@tools/progress.sh "every case of exhaustive search" $(GO) test -vet=off -run Exhaustive ./pkg/plan
 	@RANKWRIGHT_EVERY=1 tools/progress.sh "every plan starts, and estimates agree with it" $(GO) test -vet=off -count=1 -run "^Test(Every|Training|Published)" ./test/agreement
+	@RANKWRIGHT_EVERY=1 tools/progress.sh "the constants of the cost model are what a fit gives" $(GO) test -vet=off -count=1 -run "AsWritten" ./tools/fit/calibration
 	@tools/install.sh $(CONTROL_PLANE)
 	@tools/progress.sh "every order of two operators beside a pending commit" $(GO) test -vet=off -run PendingCommitOutlasts ./test/integration/operator
 
@@ -153,14 +154,14 @@ scale: ## Measure the operator on a large, busy cluster (SCALE="-nodes 200 -plac
 	@KUBEBUILDER_ASSETS=$(CURDIR)/.cache/bin bin/scale $(SCALE)
 
 .PHONY: fit
-fit: ## Fit the constants of the cost model to ../shared/truth (or RANKWRIGHT_SHARED) and print the errors without a model or product
+fit: ## Fit the constants of the cost model to the tables of tools/fit/truth/measured and print the errors without a model or product
 	$(GO) run ./tools/fit
 	$(GO) run ./tools/fit -leave-out
 
 # What the tests hold to the tables of ../shared/truth, or of the folder truth of RANKWRIGHT_SHARED. Package by package, so that
 # tests do not slow each other down and the table has an order.
 TRUTH_TESTS := TestRecipes|TestPublished|TestVLLMMeasuredMemory|TestHelixBlocks|TestWhat
-TRUTH_TESTS := $(TRUTH_TESTS)|TestErrors|TestChoice|TestRanges|TestPairs|TestAnotherLaboratory|TestLeftOut|TestPlanner|TestTables|TestOptimumOfPublishedFleets|TestSplitEquals|TestFSDP|TestSitesOf|TestTheLaboratory
+TRUTH_TESTS := $(TRUTH_TESTS)|TestErrors|TestChoice|TestHalves|TestRanges|TestPairs|TestAnotherLaboratory|TestLeftOut|TestPlanner|TestTables|TestOptimumOfPublishedFleets|TestSplitEquals|TestFSDP|TestSitesOf|TestTheLaboratory
 
 .PHONY: truth
 truth: ## Print every figure that the tests hold to published measurements, with its bar

@@ -25,6 +25,7 @@
 //   - model counts parameters, weights and KV cache tensor by tensor; model/checkpoint reads the files of a model.
 //   - engine is one row an inference or training engine: where it runs, which degrees are legal, how it numbers ranks and splits layers.
 //   - occupancy says how many tokens running requests hold together, and how many are computed again where there is no room.
+//   - replay runs requests one by one through a simulated server, which the closed forms are held to.
 //   - memory says how many bytes a rank needs, cost how long its steps take, price what an hour of a device costs.
 //   - estimate answers for one kind of device without a cluster.
 //

@@ -22,6 +22,7 @@ var documented = []struct{ golden, command string }{
 	{"estimate-explain.txt", "estimate --model Llama-3.1-8B --device L4 --pp 2 --isl 500 --osl 500 --concurrency 8 --max-sequences 64 -o explain"},
 	{"estimate.json", "estimate --model deepseek-ai/DeepSeek-R1 --device H200 --engine SGLang --tp 8 --concurrency 64 -o json"},
 	{"estimate-no.txt", "estimate --model Llama-3.1-405B --device H100 --tp 8"},
+	{"estimate-replay.txt", "estimate --model Qwen3-14B --device H100 --lengths ShareGPT --requests 500 --concurrency 64 --replay"},
 	{"train.txt", "train --model Llama-3.1-8B --device H100 --data 8 --sharding FSDP --sequence 8192 --global-batch 64 --checkpointing"},
 	{"cost.txt", "cost --model Llama-3.3-70B-FP8 --isl 2000 --osl 500 --max-tpot 30ms --provider OCI"},
 }

@@ -46,6 +46,6 @@ process group. No command talks to a cluster: what a cluster would decide is com
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	streams = term.Attach(root, streams)
-	root.AddCommand(calibrate.New(streams), sizing.NewCost(streams), host.NewDetect(streams), sizing.NewEstimate(streams), ranks.NewExport(streams), ranks.NewMesh(streams), sizing.NewModel(streams), planning.NewModels(streams, time.Now), planning.NewPlan(streams), planning.NewRecommend(streams), planning.NewSimulate(streams, time.Now), sizing.NewTrain(streams))
+	root.AddCommand(calibrate.New(streams), sizing.NewCost(streams), host.NewDetect(streams), sizing.NewEstimate(streams, time.Now), ranks.NewExport(streams), ranks.NewMesh(streams), sizing.NewModel(streams), planning.NewModels(streams, time.Now), planning.NewPlan(streams), planning.NewRecommend(streams), planning.NewSimulate(streams, time.Now), sizing.NewTrain(streams))
 	return root
 }

@@ -55,6 +55,7 @@ var rooms = []room{
 	{folder: "pkg/engine", imports: []string{api}},
 	{folder: "pkg/model", imports: []string{api, words}},
 	{folder: "pkg/occupancy"},
+	{folder: "pkg/replay", world: []string{"time"}},
 	{folder: "pkg/memory", imports: []string{api, words, "pkg/engine", "pkg/model", "pkg/occupancy"}},
 	{folder: "pkg/cost", imports: []string{api, words, "pkg/accelerator", "pkg/engine", "pkg/memory", "pkg/model"}},
 
@@ -80,7 +81,7 @@ var rooms = []room{
 	},
 	{
 		folder:  "pkg/estimate",
-		imports: []string{api, words, "pkg/accelerator", "pkg/cost", "pkg/engine", "pkg/fleet", "pkg/memory", "pkg/model", "pkg/occupancy", "pkg/price", "pkg/shape"},
+		imports: []string{api, words, "pkg/accelerator", "pkg/cost", "pkg/engine", "pkg/fleet", "pkg/memory", "pkg/model", "pkg/occupancy", "pkg/price", "pkg/replay", "pkg/shape"},
 	},
 	{
 		folder: "pkg/site", imports: []string{api, words, "pkg/accelerator", "pkg/cost", "pkg/engine", "pkg/estimate", "pkg/model"}, world: []string{"time"},
@@ -102,7 +103,7 @@ var rooms = []room{
 	}, world: worldly},
 	{folder: "internal/cli", imports: []string{
 		api, words, "internal/version", "pkg/accelerator", "pkg/cost", "pkg/detect", "pkg/engine", "pkg/estimate", "pkg/fleet", "pkg/inventory",
-		"pkg/launch", "pkg/memory", "pkg/mesh", "pkg/model", "pkg/plan", "pkg/plan/explain", "pkg/plan/synthetic", "pkg/price", "pkg/shape", "pkg/site",
+		"pkg/launch", "pkg/memory", "pkg/mesh", "pkg/model", "pkg/plan", "pkg/plan/explain", "pkg/plan/synthetic", "pkg/price", "pkg/replay", "pkg/shape", "pkg/site",
 	}, world: []string{"os", "time"}},
 	{folder: "internal/cli/clitest", imports: []string{"internal/cli", "internal/repository"}, world: worldly},
 

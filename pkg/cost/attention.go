@@ -16,6 +16,7 @@ type attention struct {
 	result  float64 // values of a head's result while decoding
 	bytes   float64 // per cached value
 	index   index
+	latent  bool // keys and values are kept as one vector
 }
 
 // index is the indexer that selects tokens; every rank has it whole.
@@ -38,12 +39,12 @@ func attentionOf(a *v1alpha1.Architecture, cache v1alpha1.Precision) attention {
 	case mla != nil:
 		// Prefill expands the latent to heads, decoding folds the expansion into the queries and computes on the latent itself.
 		latent, rope := float64(mla.KVLoraRank), float64(mla.QKRopeHeadDim)
-		at.kvHeads, at.cached = 1, latent+rope
+		at.kvHeads, at.cached, at.latent = 1, latent+rope, true
 		at.query, at.result = latent+rope, latent
 		at.decode, at.prefill = 2*(2*latent+rope), 2*(float64(mla.QKNopeHeadDim)+rope+float64(mla.VHeadDim))
 		at.index = indexOf(mla.Indexer)
 	case compressed != nil: // a key is its value too
-		at.kvHeads, at.cached = 1, width
+		at.kvHeads, at.cached, at.latent = 1, width, true
 		at.index = indexOf(&compressed.Indexer)
 	}
 	return at

@@ -130,6 +130,7 @@ func (s *instance) explainStages(b batch) []StageStep {
 		stage := &stages[i]
 		at := newStepper(s.p, cmp.Or(stage.Device, s.d), cmp.Or(stage.Constants, s.c), s.degrees)
 		at.adapters, at.adapterRank = s.adapters, s.adapterRank
+		at.tile = s.tile
 		made := at.stage(b, stage.First, stage.End)
 		if i < len(stages)-1 {
 			made.Transfer = at.transfer(&b, cmp.Or(stage.Transfer, at.link))
@@ -186,7 +187,8 @@ func (s *stepper) operators(b batch, first, end int) []Operator {
 		made.Layers, made.Fixed, made.Seconds = int(all), all*launches, made.Seconds+all*launches
 		list.add(made)
 	}
-	launched := all*s.c[LayerSeconds] + mixture*s.c[MixtureSeconds]
+	each, ofDense, ofMixture := s.launches()
+	launched := all*each + dense*ofDense + mixture*ofMixture
 	list.add(Operator{Name: "launches", Layers: int(all), Fixed: launched, Seconds: launched})
 	if e := &p.encoder; first == 0 && e.positions > 0 && b.finished > 0 {
 		made := Operator{Name: "encoder", ReadRate: s.read}

@@ -16,6 +16,7 @@ const (
 	Traffic                           // how often a layer reads or writes the residual stream of a token, in 16 bits
 	LayerSeconds                      // launches of a layer
 	MixtureSeconds                    // what a mixture of experts adds to it
+	QuantizeSeconds                   // kernel that makes 8 bits of what a matrix multiplies
 	StepSeconds                       // host's work for a step
 	SequenceSeconds                   // host's work for a sequence and step
 	TokenSeconds                      // host's and kernels' work for a token of a prompt
@@ -42,7 +43,7 @@ type Constants [constants]float64
 // names are the names of the constants in constants.json.
 var names = [constants]string{
 	"weightShare", "cacheShare", "linearShare16", "linearShare8", "linearShare4", "expertShare", "expertPadding", "attentionShare", "traffic",
-	"layerSeconds", "mixtureSeconds", "stepSeconds", "sequenceSeconds", "tokenSeconds", "reduceSeconds",
+	"layerSeconds", "mixtureSeconds", "quantizeSeconds", "stepSeconds", "sequenceSeconds", "tokenSeconds", "reduceSeconds",
 	"hostReduceSeconds", "linkShare", "hostLinkShare", "transferSeconds", "stageShare", "firstSeconds", "queueShare", "busyShare", "togetherPrompts", "togetherShare", "arrivalShare", "waveShare",
 }
 
@@ -55,7 +56,7 @@ func (c Constant) String() string { return names[c] }
 func Start() Constants {
 	return Constants{
 		WeightShare: 0.8, CacheShare: 0.7, LinearShare16: 0.65, LinearShare8: 0.55, LinearShare4: 0.5, ExpertShare: 0.7, ExpertPadding: 64,
-		AttentionShare: 0.4, Traffic: 12, LayerSeconds: 15e-6, MixtureSeconds: 30e-6, StepSeconds: 0.5e-3,
+		AttentionShare: 0.4, Traffic: 12, LayerSeconds: 15e-6, MixtureSeconds: 30e-6, QuantizeSeconds: 4e-6, StepSeconds: 0.5e-3,
 		SequenceSeconds: 4e-6, TokenSeconds: 0.1e-6, ReduceSeconds: 5e-6, HostReduceSeconds: 15e-6, LinkShare: 0.8,
 		HostLinkShare: 0.5, TransferSeconds: 15e-6, StageShare: 0.85, FirstSeconds: 30e-3, QueueShare: 0.1, BusyShare: 0.3, TogetherPrompts: 1, TogetherShare: 0.05, ArrivalShare: 0.9, WaveShare: 0.95,
 	}

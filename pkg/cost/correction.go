@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Correction is what measurements near a query differ by from what the constants of its family give: natural logarithms of factors. Pace is that
@@ -49,7 +50,10 @@ func (p *Point) UnmarshalJSON(data []byte) error {
 // position is where a query lies among measurements: logarithms to base 2 of its degrees and load, with a scale each, so that a distance of 1 is the
 // tensor ranks, the stages or the requests at a time doubled, or experts shared out or not. Attention data ranks doubled and weights of half the bits are 2, the tokens of
 // a request doubled 0.7. Chosen among a few by the errors of cells, models and choices that were left out.
-type position [9]float64
+type position struct {
+	degrees [6]float64
+	load    [3]float64
+}
 
 func positionOf(f *formats, r *Reach, load [3]float64) position {
 	bytes := f.linear
@@ -62,24 +66,30 @@ func positionOf(f *formats, r *Reach, load [3]float64) position {
 	}
 	log := func(n int) float64 { return math.Log2(float64(max(1, n))) }
 	return position{
-		log(r[ofTensor]), log(r[ofStages]), 2 * log(r[ofData]), shared, log(r[ofDecode]) + log(r[ofIslands]),
-		math.Log2(max(1, load[2])), perLength * math.Log2(max(1, load[0])), perLength * math.Log2(max(1, load[1])), -2 * math.Log2(bytes),
+		[6]float64{log(r[ofTensor]), log(r[ofStages]), 2 * log(r[ofData]), shared, log(r[ofDecode]) + log(r[ofIslands]), -2 * math.Log2(bytes)},
+		[3]float64{math.Log2(max(1, load[2])), perLength * math.Log2(max(1, load[0])), perLength * math.Log2(max(1, load[1]))},
 	}
 }
 
-// neighbours are what was measured of a subject.
+// neighbours are what was measured of a subject, by degrees: the distance of those is computed once for all of their loads.
 type neighbours struct {
-	list []neighbour
+	groups []group
 	// mean is that of all, drawn to no correction.
 	mean logarithms
+}
+
+// group is the loads that were measured of some degrees.
+type group struct {
+	degrees [6]float64
+	list    []neighbour
 }
 
 // logarithms are of the pace and of the first token.
 type logarithms [2]float64
 
-// neighbour is the mean of so many measurements at a position.
+// neighbour is the mean of so many measurements at a load.
 type neighbour struct {
-	at            position
+	load          [3]float64
 	value, counts logarithms
 }
 
@@ -96,17 +106,24 @@ const (
 
 // add adds a point at a position.
 func (n *neighbours) add(at position, p *Point) {
-	n.list = append(n.list, neighbour{at, logarithms{p.Pace, p.First}, logarithms{float64(p.Paces), float64(p.Firsts)}})
+	i := slices.IndexFunc(n.groups, func(g group) bool { return g.degrees == at.degrees })
+	if i < 0 {
+		i, n.groups = len(n.groups), append(n.groups, group{degrees: at.degrees})
+	}
+	g := &n.groups[i]
+	g.list = append(g.list, neighbour{at.load, logarithms{p.Pace, p.First}, logarithms{float64(p.Paces), float64(p.Firsts)}})
 }
 
 // shrink sets the mean.
 func (n *neighbours) shrink() {
 	var sum, counted logarithms
-	for i := range n.list {
-		x := &n.list[i]
-		for k := range sum {
-			sum[k] += x.value[k] * x.counts[k]
-			counted[k] += x.counts[k]
+	for _, g := range n.groups {
+		for i := range g.list {
+			x := &g.list[i]
+			for k := range sum {
+				sum[k] += x.value[k] * x.counts[k]
+				counted[k] += x.counts[k]
+			}
 		}
 	}
 	for k := range sum {
@@ -118,32 +135,49 @@ func (n *neighbours) shrink() {
 func (n *neighbours) near(at *position) Correction {
 	var sum logarithms
 	weights := logarithms{ofFar, ofFar}
-	for i := range n.list {
-		x := &n.list[i]
-		distance := x.at.distance(at)
-		if distance >= farthest {
+	for i := range n.groups {
+		g := &n.groups[i]
+		apart := 0.0
+		for j, x := range g.degrees {
+			apart += (x - at.degrees[j]) * (x - at.degrees[j])
+		}
+		if apart >= farthest {
 			continue
 		}
-		near := math.Exp(-distance / 2)
-		for k := range sum {
-			w := x.counts[k] * near
-			sum[k] += w * (x.value[k] - n.mean[k])
-			weights[k] += w
+		for j := range g.list {
+			x := &g.list[j]
+			a, b, c := x.load[0]-at.load[0], x.load[1]-at.load[1], x.load[2]-at.load[2]
+			distance := apart + a*a + b*b + c*c
+			if distance >= farthest {
+				continue
+			}
+			near := normal(distance)
+			for k := range sum {
+				w := x.counts[k] * near
+				sum[k] += w * (x.value[k] - n.mean[k])
+				weights[k] += w
+			}
 		}
 	}
 	return Correction{Pace: n.mean[0] + sum[0]/weights[0], First: n.mean[1] + sum[1]/weights[1]}
 }
 
-// distance returns the square of a distance, or some number above farthest.
-func (p *position) distance(to *position) float64 {
-	sum := 0.0
-	for i, x := range p {
-		d := x - to[i]
-		if sum += d * d; sum >= farthest {
-			break
-		}
+// perUnit is how many entries the table of the normal curve has for each unit of the square of a distance.
+const perUnit = 32
+
+// curve is exp(-d/2) at squares of distances d.
+var curve = func() (table [farthest*perUnit + 1]float64) {
+	for i := range table {
+		table[i] = math.Exp(-float64(i) / perUnit / 2)
 	}
-	return sum
+	return table
+}()
+
+// normal returns exp(-d/2) for a d from 0 to farthest, to 2e-10: the nearest entry of a table, times the first terms of the series for what is left.
+func normal(d float64) float64 {
+	i := int(d*perUnit + 0.5)
+	t := (d - float64(i)/perUnit) / 2
+	return curve[i] * (1 - t*(1-t*(0.5-t/6)))
 }
 
 // correction returns what measurements of the query's model on its device with its engine say; nothing where there are none, and for stages on

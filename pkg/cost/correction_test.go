@@ -10,7 +10,7 @@ import (
 
 // TestNearest holds corrections to what they are drawn between: what was measured at the position, the mean of what was measured elsewhere, and none.
 func TestNearest(t *testing.T) {
-	at := func(requests float64) position { return position{5: math.Log2(requests)} }
+	at := func(requests float64) position { return position{load: [3]float64{math.Log2(requests)}} }
 	point := func(value float64, count int) *Point {
 		return &Point{Pace: value, Paces: count, First: -value, Firsts: 2 * count}
 	}
@@ -47,8 +47,11 @@ func TestCorrectionIsOfNeighbours(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, low, high := neighbours{}, 0.0, 0.0
 		draw := func(name string) (p position) {
-			for i := range p {
-				p[i] = rapid.Float64Range(-2, 16).Draw(t, name)
+			for i := range p.degrees {
+				p.degrees[i] = float64(rapid.IntRange(0, 2).Draw(t, name))
+			}
+			for i := range p.load {
+				p.load[i] = rapid.Float64Range(-2, 16).Draw(t, name)
 			}
 			return p
 		}
@@ -106,6 +109,15 @@ func TestPoints(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte("[1,2]"), &got); err == nil {
 		t.Error("a point of two numbers is read")
+	}
+}
+
+// TestNormal holds the table of the normal curve to the curve.
+func TestNormal(t *testing.T) {
+	for d := 0.0; d < farthest; d += 0.0007 {
+		if got, want := normal(d), math.Exp(-d/2); math.Abs(got-want) > 2e-10 {
+			t.Fatalf("%.12g at %g, want %.12g", got, d, want)
+		}
 	}
 }
 

@@ -1,11 +1,10 @@
 package cost
 
 import (
-	"cmp"
 	"math"
-	"math/rand/v2"
-	"slices"
 	"testing"
+
+	"github.com/rankwright/rankwright/pkg/replay"
 )
 
 // TestDrainedIsAsSimulated holds the time of requests whose answers differ to a simulated server with so many places: each step gives every running
@@ -18,11 +17,7 @@ func TestDrainedIsAsSimulated(t *testing.T) {
 		{1000, 64, 1, 0.08}, {1000, 256, 1, 0.08}, {1000, 256, 0.5, 0.08}, {1000, 1000, 1, 0.10}, {300, 256, 1, 0.15}, {5000, 256, 1.5, 0.12}, {1000, 1, 1, 0.08},
 	} {
 		w := Workload{Input: 1, Output: 200, Concurrency: test.places, Requests: test.requests, Variation: test.variation, MaxBatchedTokens: 8192}
-		got, want := s.drained(w), 0.0
-		const runs = 20
-		for seed := range uint64(runs) {
-			want += simulated(&s, &w, rand.New(rand.NewPCG(seed, 1))) / runs
-		}
+		got, want := s.drained(w), simulated(&s, &w)
 		if off := math.Abs(got/want - 1); off > test.most {
 			t.Errorf("%g requests in %g places, variation %g: %.2f s, simulated %.2f s", test.requests, test.places, test.variation, got, want)
 		}
@@ -36,39 +31,12 @@ func TestDrainedIsAsSimulated(t *testing.T) {
 }
 
 // simulated returns the seconds that a server takes for all requests of a workload.
-func simulated(s *instance, w *Workload, random *rand.Rand) float64 {
-	waiting := make([]float64, int(w.Requests))
-	for i := range waiting {
-		waiting[i] = gamma(random, w.Variation) * w.Output
+func simulated(s *instance, w *Workload) float64 {
+	answers := replay.Distribution{Input: 1, Output: w.Output, Variation: w.Variation}
+	trace := answers.Draw(int(w.Requests))
+	for i := range trace.Requests {
+		trace.Requests[i].Input = 1
 	}
-	var running []float64 // ends, in tokens from the start, falling
-	tokens, seconds := 0.0, 0.0
-	for len(waiting) > 0 || len(running) > 0 {
-		for len(waiting) > 0 && len(running) < int(w.Concurrency) {
-			end := tokens + waiting[0]
-			at, _ := slices.BinarySearchFunc(running, end, func(a, b float64) int { return cmp.Compare(b, a) })
-			running, waiting = slices.Insert(running, at, end), waiting[1:]
-		}
-		last := len(running) - 1
-		seconds += (running[last] - tokens) * s.decode(*w, float64(len(running)))
-		tokens, running = running[last], running[:last]
-	}
-	return seconds
-}
-
-// gamma draws from a gamma distribution of mean 1 with a deviation, by Marsaglia and Tsang's method (2000).
-func gamma(random *rand.Rand, deviation float64) float64 {
-	shape, boost := 1/(deviation*deviation), 1.0
-	k := shape
-	if k < 1 {
-		boost, k = math.Pow(random.Float64(), 1/k), k+1
-	}
-	d := k - 1.0/3
-	for {
-		x := random.NormFloat64()
-		v := math.Pow(1+x/math.Sqrt(9*d), 3)
-		if v > 0 && math.Log(random.Float64()) < x*x/2+d-d*v+d*math.Log(v) {
-			return d * v * boost / shape
-		}
-	}
+	server := replay.Server{Places: int(w.Concurrency), Budget: 1 << 20, Step: func(b replay.Batch) float64 { return s.decode(*w, b.Sequences+b.Prompt) }}
+	return server.Run(trace, nil).Seconds
 }

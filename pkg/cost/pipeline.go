@@ -64,6 +64,7 @@ func newInstance(q *Query, c *Constants) instance {
 	}
 	o := &q.Workload.Options
 	s := newStepper(q.Profile, d, c, g)
+	s.tile = q.Tile
 	s.adapters, s.adapterRank = o.Adapters, o.AdapterRank
 	made := instance{stepper: s, d: d, pipeline: q.Stages, cut: q.Cut, rate: cmp.Or(q.Transfer, s.link)}
 	if o.Draft != nil && o.Drafted > 0 {
@@ -128,6 +129,7 @@ func (s *instance) unequal(b *batch) (slowest, sum float64) {
 		if d != device || c != constants {
 			other = newStepper(s.p, d, c, s.degrees)
 			other.adapters, other.adapterRank = s.adapters, s.adapterRank
+			other.tile = s.tile
 			at, device, constants = &other, d, c
 			t = at.times(*b)
 		}

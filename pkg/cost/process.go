@@ -104,8 +104,11 @@ func (p *process) shared(a, b *spot) float64 {
 // square returns the square of a distance.
 func (p *position) square(to *position) float64 {
 	sum := 0.0
-	for i, x := range p {
-		sum += (x - to[i]) * (x - to[i])
+	for i, x := range p.degrees {
+		sum += (x - to.degrees[i]) * (x - to.degrees[i])
+	}
+	for i, x := range p.load {
+		sum += (x - to.load[i]) * (x - to.load[i])
 	}
 	return sum
 }

@@ -39,6 +39,9 @@ type Query struct {
 	Cut *Cut
 	// Transfer is the rate at which stages on Device send to each other, in bytes per second; 0 takes what its links reach.
 	Transfer float64
+	// Tile is the rows that a tile of the engine's attention kernel has for each head of a sequence that decodes in the same step as prompts
+	// are read; 0 where the kernel packs heads that share keys, or another one decodes.
+	Tile float64
 	// Correction is what measurements near the query differ by from what the constants give; the zero value corrects nothing.
 	Correction Correction
 	// Stages lists the stages of a pipeline over unequal devices, in order; neither Strategy.Pipeline nor Cut and Transfer count

@@ -81,6 +81,8 @@ type stepper struct {
 	crossings              float64 // share of the tokens of other islands that visit an expert of a rank's island
 	uneven                 uneven
 	adapters, adapterRank  float64 // of a step at most
+	eight                  bool    // the device computes in 8 bits
+	tile                   float64 // rows of a tile that decodes beside prompts; 0 where that costs nothing
 }
 
 // linearShares are the constants of matrices by the width in which they are computed.
@@ -89,7 +91,7 @@ var linearShares = [4]Constant{bits16: LinearShare16, bits8: LinearShare8, bits4
 func newStepper(p *Profile, d *Device, c *Constants, g degrees) stepper {
 	s := stepper{
 		p: p, c: c, degrees: g, read: d.Bandwidth * c[WeightShare], cache: d.Bandwidth * c[CacheShare],
-		products: d.peak[bits16] * c[AttentionShare], visits: 1, crossings: 1, uneven: unevenOver(g.expert),
+		products: d.peak[bits16] * c[AttentionShare], visits: 1, crossings: 1, uneven: unevenOver(g.expert), eight: d.peak[bits8] > 0,
 	}
 	for w := range s.compute {
 		at := width(w)
@@ -137,7 +139,8 @@ func (s *stepper) times(b batch) layerTimes {
 	}
 	tokens := b.decoded() + b.prompt
 	p := s.p
-	every := tokens*s.traffic + s.c[LayerSeconds] + s.collect(tokens) + s.merge(b.decoded()) + s.adapted(b.sequences, tokens)
+	layer, dense, mixture := s.launches()
+	every := tokens*s.traffic + layer + s.collect(tokens) + s.merge(b.decoded()) + s.adapted(b.sequences, tokens)
 	var t layerTimes
 	for i := range p.mixers {
 		t.mixers[i] = s.mix(&p.mixers[i], &b, tokens)
@@ -147,10 +150,10 @@ func (s *stepper) times(b batch) layerTimes {
 		t.bare = every
 	}
 	if whole.dense > 0 {
-		t.dense = every + s.linear(&p.dense, tokens)
+		t.dense = every + s.linear(&p.dense, tokens) + dense
 	}
 	if whole.mixture > 0 {
-		t.mixture = every + s.linear(&p.shared, tokens) + s.route(total) + s.exchange(total) + s.c[MixtureSeconds]
+		t.mixture = every + s.linear(&p.shared, tokens) + s.route(total) + s.exchange(total) + mixture
 	}
 	if e := &p.encoder; e.positions > 0 && b.finished > 0 {
 		t.encoder = s.linear(&e.block, b.finished*e.positions) + b.finished*e.products/s.products
@@ -158,6 +161,26 @@ func (s *stepper) times(b batch) layerTimes {
 	t.encoder += s.linear(&p.towers, b.finished*b.patches)
 	t.head = s.linear(&p.head, b.decoded()+b.finished)
 	return t
+}
+
+// launches returns the seconds that starting its kernels takes in any layer, and what a dense block and a mixture add. Where a matrix is computed in 8 bits, a kernel of its own
+// makes them of what it multiplies: before and after attention, and before each half of a feed-forward block.
+func (s *stepper) launches() (layer, dense, mixture float64) {
+	layer, mixture = s.c[LayerSeconds], s.c[MixtureSeconds]
+	if !s.eight {
+		return layer, 0, mixture
+	}
+	each := 2 * s.c[QuantizeSeconds]
+	if s.p.mixers[0].projections.width == bits8 {
+		layer += each
+	}
+	if s.p.dense.width == bits8 {
+		dense += each
+	}
+	if s.p.experts.width == bits8 {
+		mixture += each
+	}
+	return layer, dense, mixture
 }
 
 // layers returns the time of the counted layers.
@@ -237,9 +260,17 @@ func (s *stepper) mix(m *mixer, b *batch, tokens float64) float64 {
 	}
 	scored, scores := m.indexed.seen(b.context), m.indexed.after(b.found, b.length)
 	read := b.sequences * (share*seen*kv*a.cached + scored*a.index.cached) * a.bytes / s.cache
-	compute := b.decoded() * (share*seen*queries*a.decode + scored*a.index.operations) / s.products
+	compute := b.decoded() * (share*seen*queries*a.decode*s.rows(b) + scored*a.index.operations) / s.products
 	prompt := b.prompt * (reach*heads*a.prefill + scores*a.index.operations) / s.products
 	return t + soft(read, compute) + prompt
+}
+
+// rows returns how many rows of a tile are computed for each head of a sequence that decodes. A latent has a kernel of its own for that.
+func (s *stepper) rows(b *batch) float64 {
+	if s.tile == 0 || b.prompt == 0 || s.p.attention.latent {
+		return 1
+	}
+	return s.tile
 }
 
 // route returns the time of the routed experts on the fullest rank. A step reads only the experts that at least one of its tokens visits.

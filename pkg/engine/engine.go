@@ -34,6 +34,9 @@ type Engine struct {
 	Jobs Jobs
 	// Ranks is how ranks are numbered.
 	Ranks Ranks
+	// Tiles are the rows of a tile of the kernel that reads prompts and decodes in one launch, by the architecture of the device, where each query head
+	// of a sequence that decodes takes a tile of its own.
+	Tiles map[string]int
 	// Memory is what the engine takes of a device, in the version Looked.
 	Memory Memory
 	// Changes are the defaults of Memory in other versions, in rising order.
@@ -108,6 +111,9 @@ func Parse(text string) (*Engine, string, error) {
 	}
 	return nil, "", unknown(text)
 }
+
+// Tile returns the rows of a tile of the kernel that reads prompts and decodes in one launch on an architecture; 0 where decoding takes no tiles of its own.
+func (e *Engine) Tile(architecture string) int { return e.Tiles[architecture] }
 
 // StartedBy returns the row of the first engine whose first launcher has the name; nil where none has.
 func StartedBy(launcher string) *Engine {

@@ -12,7 +12,9 @@ import (
 // the expert group is all ranks of one stage. Memory: gpu_memory_utilization 0.9 of the total; SlidingWindowSpec keeps
 // window - 1 + max_num_batched_tokens; EngineArgs.get_batch_defaults has large batches on devices of 70 GiB and more, except
 // for A100, where they cost throughput. Decode context parallelism: MLACommonImpl takes it with caches of 16 bits only ("DCP not support fp8
-// kvcache now", until pull request 44044), and on ROCm no backend for latents does (issue 57228). Arguments: engine/arg_utils.py, distributed/utils.py.
+// kvcache now", until pull request 44044), and on ROCm no backend for latents does (issue 57228). Tiles: where FlashAttention 3 does not run,
+// version 2 takes prompts and sequences that decode in one launch; with a paged cache its tiles have 64 rows (kBlockM of run_mha_fwd_splitkv_dispatch),
+// and heads that share keys are packed into one only where no sequence of the launch has more than one token (seqlenq_ngroups_swapped). Arguments: engine/arg_utils.py, distributed/utils.py.
 var vllm = Engine{
 	Name:       v1alpha1.EngineVLLM,
 	Looked:     "0.19.0",
@@ -25,6 +27,7 @@ var vllm = Engine{
 		DecodeContext: &DecodeContext{Vendors: []string{"nvidia"}, Caches: []v1alpha1.Precision{v1alpha1.BF16, v1alpha1.FP16}},
 	},
 	Stages: Stages{Cuts: CutAnywhere, Rest: toBeforeLast, Without: []trait{withEncoder}},
+	Tiles:  map[string]int{"Ampere": 64, "Ada": 64},
 	Ranks:  Ranks{Order: "tp-pp-dp", Experts: Experts{Over: []string{"tp", "cp", "dp"}, Whole: true}},
 	Memory: Memory{
 		Rule: OfTotal, Permille: 900, Block: 16, Lookahead: true, PadsExperts: true,

@@ -47,6 +47,7 @@ type Answer struct {
 	Warnings       []string `json:"warnings,omitempty"`
 
 	footprint *memory.Footprint
+	device    memory.Device
 	query     *cost.Query
 	constants *cost.Constants
 	served    *cost.Estimate // of a replica
@@ -96,7 +97,7 @@ func (s *Serving) answer(p *place) *Answer {
 // show fills in the stages of a footprint that end before some layers.
 func (a *Answer) show(f *memory.Footprint, ends []int, device memory.Device) {
 	a.Stages = divide(f, ends, device)
-	a.Memory, a.footprint = fullest(a.Stages), f
+	a.Memory, a.footprint, a.device = fullest(a.Stages), f, device
 }
 
 // judge says whether the stages fit, and warns where memory is not known well enough to say so.

@@ -51,7 +51,7 @@ func (x *exhaustive) disagreement(spec *v1alpha1.ShardingPlanSpec) (what, why st
 			}
 		}
 	}
-	if spec != nil {
+	if spec != nil && spec.Strategy.DecodeContext <= 1 { // ways that share out the tokens of a cache are not tried
 		return "none", "nothing fits, and the plan is " + spec.Strategy.Summary
 	}
 	return "none", ""

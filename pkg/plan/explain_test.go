@@ -136,7 +136,7 @@ func TestRejectedFormsAreListedWithNumbers(t *testing.T) {
 	nodes := []fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.H100)...)}
 	spec := mustPlan(t, fleet.NewCluster(nodes), ask(plantest.Llama(t, 70), 8192, 8))
 	wants := []v1alpha1.RejectedPlan{
-		{Strategy: "PP2 on NVIDIA H100 80GB HBM3", Reason: shape.ReasonWorse, Message: "(41.2 % worse); TTFT 823 ms instead of 481; TPOT 37.4 ms instead of 22.1; 8.89 USD instead of 5.23 for a million tokens"},
+		{Strategy: "PP2 on NVIDIA H100 80GB HBM3", Reason: shape.ReasonWorse, Message: "(41.0 % worse); TTFT 807 ms instead of 474; TPOT 38.0 ms instead of 22.5; 9.02 USD instead of 5.33 for a million tokens"},
 		{Strategy: "None on NVIDIA H100 80GB HBM3", Reason: shape.ReasonTooLarge, Message: "a device needs 92.6 GiB (weights 67.7 GiB, KV cache 20.0 GiB, activations 4.8 GiB, overhead 133 MiB) and offers 71.1 GiB at most"},
 		{Strategy: "None BF16", Reason: shape.ReasonTooLarge, Message: "GiB"},
 		{Strategy: "TP2 BF16", Reason: shape.ReasonTooLarge, Message: "GiB"},

@@ -15,81 +15,61 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/tools/fit/calibration"
 	"github.com/rankwright/rankwright/tools/fit/truth"
 )
 
 func main() {
-	folder := flag.String("truth", "", "folder of the measurements (default: ../shared/truth beside the repository)")
 	out := flag.String("out", "pkg/cost/constants.json", "file to write the constants to")
 	leaveOut := flag.Bool("leave-out", false, "instead of fitting, write the errors when a model or a product is left out")
 	training := flag.Bool("training", false, "fit the constants of training alone")
 	flag.Parse()
 	log.SetFlags(0)
-	if err := run(*folder, *out, *leaveOut, *training); err != nil {
+	if err := run(*out, *leaveOut, *training); err != nil {
 		log.Fatalf("fit: %v", err)
 	}
 }
 
-func run(folder, out string, leaveOut, onlyTraining bool) error {
-	if folder == "" {
-		shared, err := facts.Folder()
-		if err != nil {
-			return err
-		}
-		folder = filepath.Join(shared, "truth")
-	}
+func run(out string, leaveOut, onlyTraining bool) error {
 	if !leaveOut {
-		if err := fitTraining(folder, filepath.Join(filepath.Dir(out), "training.json")); err != nil || onlyTraining {
+		if err := fitTraining(filepath.Join(filepath.Dir(out), "training.json")); err != nil || onlyTraining {
 			return err
 		}
 	}
-	all, err := truth.All(folder)
+	all, err := truth.All()
 	if err != nil {
 		return err
 	}
 	if leaveOut {
 		return writeLeftOut(all, out)
 	}
-	training := calibration.Training(all)
-	c := calibration.Fit(training)
-	calibration.SetWidths(c, calibration.LeaveOutAt(training, training, cost.SameCell), calibration.Laboratories(training))
-	data, err := cost.Format(c)
+	made, err := calibration.Made(all)
 	if err != nil {
 		return err
 	}
-	data = append(data, '\n')
-	cells, err := cost.FormatCells(calibration.Hash(data), calibration.CellsOf(training, c))
-	if err != nil {
+	log.Printf("fitted to %d of %d observations", len(calibration.Training(all)), len(all))
+	if err := os.WriteFile(filepath.Join(filepath.Dir(out), "cells.json"), made.Cells, 0o644); err != nil {
 		return err
 	}
-	log.Printf("fitted to %d of %d observations", len(training), len(all))
-	if err := os.WriteFile(filepath.Join(filepath.Dir(out), "cells.json"), append(cells, '\n'), 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(out, data, 0o644)
+	return os.WriteFile(out, made.Constants, 0o644)
 }
 
 // limits are those of the time per output token under which shapes are chosen, in seconds.
 var limits = []float64{0.050, 0.030, 0.020, 0.012}
 
 // fitTraining fits the constants of training, which share none with serving, and writes them.
-func fitTraining(folder, out string) error {
-	all, err := truth.Training(folder)
+func fitTraining(out string) error {
+	all, err := truth.Training()
 	if err != nil {
 		return err
 	}
-	fitted := calibration.Training(all)
-	c := calibration.FitTraining(fitted)
-	calibration.SetTrainingSpreads(c, fitted)
-	data, err := cost.FormatTraining(c)
+	data, err := calibration.MadeTraining(all)
 	if err != nil {
 		return err
 	}
-	log.Printf("training fitted to %d of %d observations", len(fitted), len(all))
-	return os.WriteFile(out, append(data, '\n'), 0o644)
+	log.Printf("training fitted to %d of %d observations", len(calibration.Training(all)), len(all))
+	return os.WriteFile(out, data, 0o644)
 }
 
 // printSwapped fits to the half that is held out and prints the errors on the other half.
@@ -118,8 +98,10 @@ func writeLeftOut(all []truth.Observation, constants string) error {
 		Pairs: calibration.LeaveOutPairs(all, "inferencex", limits, built, func(name string, errors map[calibration.Kind][]float64) {
 			log.Printf("without %s:%s", name, medians(errors))
 		}),
-		Models:   leftOut(all, "model", func(o *truth.Observation) string { return o.Model }),
-		Products: leftOut(all, "product", func(o *truth.Observation) string { return o.GPU }),
+		ByModel:      calibration.HalvesOf(all, calibration.ByModel),
+		ByLaboratory: calibration.HalvesOf(all, calibration.ByLaboratory),
+		Models:       leftOut(all, "model", func(o *truth.Observation) string { return o.Model }),
+		Products:     leftOut(all, "product", func(o *truth.Observation) string { return o.GPU }),
 	}
 	written, err := json.MarshalIndent(&result, "", "  ")
 	if err != nil {

@@ -27,6 +27,9 @@ type askFlags struct {
 
 	// further flags, which simulate has not
 	input, output int32
+	lengths       sizing.LengthsFlag
+	variation     *int32 // of lengths
+	longest       int32  // of lengths, where --max-model-len is not given
 	objective     string
 	ttft, tpot    time.Duration
 	serving       sizing.ServingFlags
@@ -72,7 +75,7 @@ var objectives = []v1alpha1.Objective{v1alpha1.ObjectiveLatency, v1alpha1.Object
 
 // askNames are the flags that say something of --model, and mean nothing without it.
 var askNames = []string{
-	"replicas", "max-model-len", "max-sequences", "total-sequences", "quantization", "engine", "isl", "osl", "objective", "max-ttft", "max-tpot", sizing.ServingFlag,
+	"replicas", "max-model-len", "max-sequences", "total-sequences", "quantization", "engine", "isl", "osl", "lengths", "objective", "max-ttft", "max-tpot", sizing.ServingFlag,
 }
 
 // alone refuses the flags of a model that is not named.
@@ -107,11 +110,32 @@ func (a *askFlags) manifests(streams term.Streams, changed func(string) bool) (*
 	if err != nil {
 		return nil, err
 	}
+	if err := a.measure(streams, m, changed); err != nil {
+		return nil, err
+	}
 	placement, err := a.placement(m, changed)
 	if err != nil {
 		return nil, err
 	}
 	return &Manifests{Placements: []v1alpha1.ModelPlacement{*placement}, model: m}, nil
+}
+
+// measure takes the lengths of requests from what --lengths names. The longest sequence is at least that of a trace where nothing else is said.
+func (a *askFlags) measure(streams term.Streams, m *model.Model, changed func(string) bool) error {
+	of, err := a.lengths.Lengths(streams)
+	if err != nil || of == nil {
+		return err
+	}
+	variation := int32(of.Variation)
+	a.variation = &variation
+	if of.Input > 0 {
+		a.input, a.output = int32(of.Input), int32(of.Output)
+	}
+	if changed("max-model-len") && of.Longest > int64(a.length) {
+		return term.Usagef("--max-model-len %d: the longest request of --lengths has %d tokens: give at least that", a.length, of.Longest)
+	}
+	a.longest = max(a.usualLength(m), int32(of.Longest))
+	return nil
 }
 
 func (a *askFlags) placement(m *model.Model, changed func(string) bool) (*v1alpha1.ModelPlacement, error) {
@@ -186,8 +210,9 @@ func (a *askFlags) load(m *model.Model, changed func(string) bool) (*v1alpha1.In
 	}
 	load := &v1alpha1.InferenceWorkload{MaxModelLen: a.length, MaxSequences: a.sequences}
 	if !changed("max-model-len") {
-		load.MaxModelLen = a.usualLength(m)
+		load.MaxModelLen = cmp.Or(a.longest, a.usualLength(m))
 	}
+	load.LengthVariationPercent = a.variation
 	load.InputTokens, load.OutputTokens = given(a.input), given(a.output)
 	var err error
 	if load.Serving, err = a.serving.Options(); err != nil {

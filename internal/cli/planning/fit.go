@@ -51,7 +51,7 @@ func runFit(ctx context.Context, streams term.Streams, now func() time.Time, fla
 	if err != nil {
 		return err
 	}
-	cluster, progress := m.Snapshot().Cluster(nil, nil), newProgress(streams.Err, now)
+	cluster, progress := m.Snapshot().Cluster(nil, nil), term.NewProgress(streams.Err, now)
 	fit := Fit{Devices: devicesOf(m), Models: make([]FittedModel, len(models))}
 	if len(fit.Devices) == 0 {
 		return errors.New("no accelerators found: name some with --device, or give an inventory with -f")
@@ -63,7 +63,7 @@ func runFit(ctx context.Context, streams term.Streams, now func() time.Time, fla
 		if fit.Models[i], err = flags.fitted(ctx, cluster, of, changed, &fit.Asked); err != nil {
 			return err
 		}
-		progress.tell("%d of %d models planned", i+1, len(models))
+		progress.Tell("%d of %d models planned", i+1, len(models))
 	}
 	slices.SortStableFunc(fit.Models, func(a, b FittedModel) int { return order(a.Fits, b.Fits) })
 	return term.Write(streams.Out, flags.output, &fit, func(p *term.Page) { fit.print(p, flags.output.Wide()) })

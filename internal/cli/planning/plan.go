@@ -54,6 +54,7 @@ is read from the headers of a local file or folder, whatever its spec.model says
 	AddFiles(command, &options.files, "file or folder with manifests, - for standard input; may be repeated")
 	options.asked.add(command, ", instead of a ModelPlacement")
 	options.asked.addLoad(command)
+	options.asked.lengths.Add(command)
 	command.Flags().StringVar(&options.modelFile, "model-file", "", "file or folder with the model of the one placement: safetensors, its index, GGUF, ONNX, PyTorch or config.json")
 	options.measured.Add(command)
 	addNext(command, &options.next)

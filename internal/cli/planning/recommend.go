@@ -48,6 +48,7 @@ taken than the objective needs; --replicas asks for more copies, --total-sequenc
 	}
 	asked.add(command, "")
 	asked.addLoad(command)
+	asked.lengths.Add(command)
 	on.Add(command)
 	measured.Add(command)
 	addNext(command, &next)

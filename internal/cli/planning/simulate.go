@@ -110,7 +110,7 @@ func runSimulate(ctx context.Context, streams term.Streams, now func() time.Time
 	if err != nil {
 		return term.Usagef("cluster: %w", err)
 	}
-	s := simulation{now: now, progress: newProgress(streams.Err, now), asked: asked, untilFull: flags.untilFull}
+	s := simulation{now: now, progress: term.NewProgress(streams.Err, now), asked: asked, untilFull: flags.untilFull}
 	if flags.folder != "" {
 		if err := writeNodes(ctx, flags.folder, nodes, s.progress); err != nil {
 			return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -19,7 +18,7 @@ import (
 // simulation plans placements on a cluster, one after the other.
 type simulation struct {
 	now       func() time.Time
-	progress  *progress
+	progress  *term.Progress
 	asked     *Manifests
 	untilFull bool
 
@@ -60,7 +59,7 @@ func (s *simulation) placeAll(ctx context.Context) (*decision, error) {
 			if err := s.place(d, resolved); err != nil {
 				return s.end(d, err)
 			}
-			s.progress.tell("%s planned, %s", term.Grouped(len(s.report.Placements)), d.name())
+			s.progress.Tell("%s planned, %s", term.Grouped(len(s.report.Placements)), d.name())
 		}
 	}
 	return nil, nil
@@ -104,26 +103,4 @@ func placed(d *decision, spec *v1alpha1.ShardingPlanSpec, products map[string]in
 		p.TokensPerSecond = spec.Estimate.TokensPerSecond.Value
 	}
 	return p
-}
-
-// progressInterval is how long a command may be silent.
-const progressInterval = 2 * time.Second
-
-// progress tells how far a long command is, at most once in an interval.
-type progress struct {
-	out  io.Writer
-	now  func() time.Time
-	last time.Time
-}
-
-func newProgress(out io.Writer, now func() time.Time) *progress {
-	return &progress{out: out, now: now, last: now()}
-}
-
-// tell prints a line where the command has been silent for long enough.
-func (p *progress) tell(format string, args ...any) {
-	if now := p.now(); now.Sub(p.last) >= progressInterval {
-		p.last = now
-		_, _ = fmt.Fprintf(p.out, format+"\n", args...)
-	}
 }

@@ -10,12 +10,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // writeNodes writes a file for each node into a folder that must be new or empty, so that no file of another cluster is
 // read with them.
-func writeNodes(ctx context.Context, folder string, nodes []fleet.Node, progress *progress) error {
+func writeNodes(ctx context.Context, folder string, nodes []fleet.Node, progress *term.Progress) error {
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		return fmt.Errorf("--write: %w", err)
 	}
@@ -37,7 +38,7 @@ func writeNodes(ctx context.Context, folder string, nodes []fleet.Node, progress
 		if err := os.WriteFile(filepath.Join(folder, nodes[i].Name+".yaml"), content, 0o600); err != nil {
 			return fmt.Errorf("--write: %w", err)
 		}
-		progress.tell("%d of %d nodes written", i+1, len(nodes))
+		progress.Tell("%d of %d nodes written", i+1, len(nodes))
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (f *costFlags) offers(streams term.Streams) (*estimate.Offers, error) {
 		return nil, err
 	}
 	f.replicas = 1
-	serving, err := f.on(d)
+	serving, err := f.on(streams, d)
 	if err != nil {
 		return nil, err
 	}

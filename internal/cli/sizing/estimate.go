@@ -9,12 +9,15 @@ import (
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/estimate"
+	"github.com/rankwright/rankwright/pkg/replay"
 )
 
 // servingFlags are the flags of a model that serves requests.
 type servingFlags struct {
 	deploymentFlags
 	load              estimate.Load
+	lengths           LengthsFlag
+	trace             *replay.Trace // of lengths
 	concurrency       string
 	capacity          string
 	tokens, sequences int64
@@ -24,9 +27,10 @@ type servingFlags struct {
 }
 
 // NewEstimate returns the command `kubectl rankwright estimate`.
-func NewEstimate(streams term.Streams) *cobra.Command {
+func NewEstimate(streams term.Streams, now func() time.Time) *cobra.Command {
 	var options servingFlags
 	var output term.Format
+	var replayed string
 	command := &cobra.Command{
 		Use:   "estimate --model MODEL --device PRODUCT [flags]",
 		Short: "Estimate whether a model fits devices, and how fast it serves",
@@ -39,19 +43,33 @@ rests on.
 instance. Concurrency, requests and tokens per second are of all replicas together. --concurrency max is the least of
 what the KV cache holds, the engine's limit of sequences and the requests that are offered. Where --max-model-len leaves
 room for longer requests than the mean, the cache holds them as they run (--capacity Typical), and those that find no
-room are computed again.`,
+room are computed again.
+
+--replay runs requests one by one through a simulated server, step by step, and prints what they saw beside the closed
+form: those of --lengths, by their times of arrival where the trace has some and else all at once, or from --concurrency
+clients. A trace is JSON lines or CSV with tokens of prompts and answers (Mooncake, Azure, BurstGPT, Vidur, or columns
+input_tokens, output_tokens and arrival in seconds), a result of vllm bench serve --save-detailed, or ShareGPT's
+conversations.`,
 		Example: `  kubectl rankwright estimate --model Llama-3.3-70B-FP8 --device H100 --tp 2 --isl 1000 --osl 1000
   kubectl rankwright estimate --model deepseek-ai/DeepSeek-R1 --device "NVIDIA H200" --engine SGLang --tp 8 \
     --concurrency 64 -o json
+  kubectl rankwright estimate --model Qwen3-14B --device H100 --replay trace.csv
+  kubectl rankwright estimate --model Qwen3-14B --device H100 --lengths ShareGPT --concurrency 64 --replay
   kubectl rankwright estimate --model ./config.json --device MI300X --weights FP8 -o explain
 
   # The devices of this host
   kubectl rankwright detect -o yaml | kubectl rankwright estimate --model Llama-3.1-8B -f -`,
-		Args: term.Arguments(0, "estimate takes flags only"),
-		RunE: func(*cobra.Command, []string) error {
+		Args: term.Arguments(1, "estimate takes flags only, but for the trace of --replay"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := options.lengths.replays(replayed, args); err != nil {
+				return err
+			}
 			serving, err := options.deployed(streams)
 			if err != nil {
 				return err
+			}
+			if replayed != "" {
+				return options.replay(streams, serving, output, now)
 			}
 			got, err := estimate.Serve(serving)
 			if err != nil {
@@ -67,6 +85,8 @@ room are computed again.`,
 	flags := command.Flags()
 	flags.IntVar(&options.degrees.AttentionData, "dp", 1, "attention data parallel degree inside one instance of a mixture of experts")
 	flags.IntVar(&options.replicas, "replicas", 1, "copies of the instance")
+	flags.StringVar(&replayed, "replay", "", "replay the requests of a trace, `FILE`, on a simulated server; without a file those of --lengths, or as many as --requests says with --isl and --osl")
+	flags.Lookup("replay").NoOptDefVal = ofLengths
 	flags.DurationVar(&options.limit, "max-tpot", 0, "serve as many requests, arriving at random, as get a token in this time (0: as many as are asked)")
 	term.AddOutput(command, &output, term.AnswerFormats...)
 	return command
@@ -77,6 +97,7 @@ func (f *servingFlags) addLoad(command *cobra.Command) {
 	flags := command.Flags()
 	flags.Int64Var(&f.load.Input, "isl", 1024, "input tokens of a request, in the mean")
 	flags.Int64Var(&f.load.Output, "osl", 1024, "output tokens of a request, in the mean")
+	f.lengths.Add(command)
 	flags.Int64Var(&f.load.Longest, "max-model-len", 0, "tokens of the longest sequence (0: --isl and --osl)")
 	flags.Int64Var(&f.load.Variation, "length-variation", 100, "standard deviation of --isl and --osl in percent")
 	flags.StringVar(&f.capacity, "capacity", string(v1alpha1.CapacityTypical), "what the KV cache holds of running requests, `Typical|FullLength`")
@@ -95,12 +116,21 @@ func (f *servingFlags) deployed(streams term.Streams) (estimate.Serving, error) 
 	if err != nil {
 		return estimate.Serving{}, err
 	}
-	return f.on(d)
+	return f.on(streams, d)
 }
 
 // on is the load on a deployment.
-func (f *servingFlags) on(d estimate.Deployment) (estimate.Serving, error) {
+func (f *servingFlags) on(streams term.Streams, d estimate.Deployment) (estimate.Serving, error) {
 	var err error
+	if f.trace, err = f.lengths.Trace(streams, f.load.Requests); err != nil {
+		return estimate.Serving{}, err
+	}
+	if f.trace != nil {
+		f.load = f.load.WithLengths(f.trace.Lengths())
+	}
+	if f.lengths.alike() {
+		f.load.Variation = 0
+	}
 	if f.load.Concurrency, err = parseConcurrency(f.concurrency); err != nil {
 		return estimate.Serving{}, err
 	}

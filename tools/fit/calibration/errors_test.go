@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/test/document"
 	"github.com/rankwright/rankwright/test/figure"
@@ -20,15 +19,7 @@ import (
 // measurements are the published ones, with the constants that are built in.
 func measurements(t *testing.T) ([]truth.Observation, *cost.Calibration) {
 	t.Helper()
-	shared, err := facts.Folder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := filepath.Join(shared, "truth")
-	if _, err := os.Stat(folder); err != nil {
-		t.Skipf("set %s to the folder that has truth: %v", facts.FolderEnv, err)
-	}
-	all, err := truth.All(folder)
+	all, err := truth.All()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,6 +208,29 @@ func TestLeftOut(t *testing.T) {
 		}
 		if !checked {
 			t.Errorf("without a %s: fewer than 370 rows of TensorRT-LLM's throughput", out.what)
+		}
+	}
+}
+
+// TestHalves holds the errors of halves that are drawn by whole models, and by whole models of a laboratory, each estimated with what is fitted to the other half alone: no
+// neighbour of what is estimated was seen. `make fit` computes them.
+func TestHalves(t *testing.T) {
+	result := leftOut(t)
+	bars := map[string]float64{truth.TPOT.String(): 0.14, truth.Throughput.String(): 0.20}
+	for _, drawn := range []struct {
+		what string
+		list []calibration.Median
+	}{{"models", result.ByModel}, {"models of a laboratory", result.ByLaboratory}} {
+		if len(drawn.list) < 5 {
+			t.Errorf("halves by whole %s: %d quantities of tables", drawn.what, len(drawn.list))
+		}
+		for _, m := range drawn.list {
+			subject, what := m.Table+", halves by whole "+drawn.what, m.Quantity+", median error"
+			if bar, ok := bars[m.Quantity]; ok && m.Count > 300 {
+				figure.Percent(subject, what, m.Error, bar, m.Count).Hold(t)
+			} else {
+				figure.Report(subject, what, fmt.Sprintf("%.1f %% of %d", 100*m.Error, m.Count)).Hold(t)
+			}
 		}
 	}
 }

@@ -23,6 +23,10 @@ type LeftOut struct {
 	Products []Median `json:"products"`
 	// Pairs are the errors without all of a model on a product, one such pair after the other.
 	Pairs Pairs `json:"pairs"`
+	// ByModel and ByLaboratory are the errors of each half with constants that are fitted to the other one, where halves are drawn by whole models, and by whole models of
+	// a laboratory.
+	ByModel      []Median `json:"byModel"`
+	ByLaboratory []Median `json:"byLaboratory"`
 	// Ranges say how many observations of the half that is held out lie in their ranges.
 	Ranges []Share `json:"ranges"`
 }

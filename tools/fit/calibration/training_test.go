@@ -3,11 +3,9 @@ package calibration_test
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"testing"
 
-	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/test/figure"
 	"github.com/rankwright/rankwright/tools/fit/calibration"
@@ -17,12 +15,7 @@ import (
 // trainings are the published measurements of training, with the constants that are built in.
 func trainings(t *testing.T) ([]truth.Observation, *cost.TrainingCalibration) {
 	t.Helper()
-	facts.Read(t, "truth/llm_foundry_training.json") // or skips
-	shared, err := facts.Folder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := truth.Training(filepath.Join(shared, "truth"))
+	all, err := truth.Training()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +39,7 @@ func ofTable(all []truth.Observation, table string, held bool) []truth.Observati
 
 // TestTablesOfTraining holds estimates to the tables of training that come with the code.
 func TestTablesOfTraining(t *testing.T) {
-	all, err := truth.TrainingTables()
+	all, err := truth.Training()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +58,7 @@ func TestTablesOfTraining(t *testing.T) {
 
 // TestMegatronTable holds the operations of training to the formula of the paper that the table is from.
 func TestMegatronTable(t *testing.T) {
-	all, err := truth.TrainingTables()
+	all, err := truth.Training()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,16 +127,5 @@ func TestErrorsOfTrainingWithout(t *testing.T) {
 			t.Logf("without %s: %.1f %% of %d", name, 100*calibration.Quantile(list, 0.5), len(list))
 		}
 		figure.Percent("training", "median error, "+bar.what+" left out", calibration.Quantile(off, 0.5), bar.median, len(off)).Hold(t)
-	}
-}
-
-// TestTrainingIsFittedAsWritten holds the built-in constants to those that the fitted half gives.
-func TestTrainingIsFittedAsWritten(t *testing.T) {
-	all, c := trainings(t)
-	got := calibration.FitTraining(calibration.Training(all))
-	for i, v := range got.Base {
-		if math.Abs(v-c.Base[i]) > 1e-3 {
-			t.Errorf("%s: %g, fitted %g: run make fit", cost.TrainingConstant(i), math.Exp(c.Base[i]), math.Exp(v))
-		}
 	}
 }

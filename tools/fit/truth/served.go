@@ -7,6 +7,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/model"
 )
@@ -44,12 +45,16 @@ func (r *run) observation(l *library) (Observation, error) {
 	if err != nil {
 		return Observation{}, err
 	}
+	of, err := engine.Find(memoryEngines[r.engine])
+	if err != nil {
+		return Observation{}, err
+	}
 	load := r.load
 	load.MaxBatchedTokens, load.Concurrency = maxBatchedTokens, max(1, min(load.Concurrency, sequences))
 	return Observation{
 		Table: r.table, Model: m.Name, GPU: product.Name, Devices: r.devices, Weights: r.weights, Cache: cache,
 		Family: cost.Family{Architecture: d.Architecture, Engine: r.engine, Class: profile.Class()},
-		Query:  cost.Query{Profile: profile, Device: d, Strategy: r.strategy, Workload: load},
+		Query:  cost.Query{Profile: profile, Device: d, Strategy: r.strategy, Workload: load, Tile: float64(of.Tile(d.Architecture))},
 	}, nil
 }
 
