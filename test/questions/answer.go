@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -97,8 +98,22 @@ func (q *question) right(a answer) bool {
 		return math.Abs(number-low) <= (0.5+exact)*math.Pow10(-q.Digits)
 	case between:
 		return low <= number && number <= high
+	case contains:
+		return hasAll(a.Value, q.Known.Value)
 	}
 	return false
+}
+
+// hasAll says whether a list has every element of another.
+func hasAll(list, wanted any) bool {
+	have, _ := list.([]any)
+	want, _ := wanted.([]any)
+	for _, element := range want {
+		if !slices.Contains(have, element) {
+			return false
+		}
+	}
+	return len(want) > 0
 }
 
 // refusalOf is the first line of the error of a command that failed.
