@@ -90,7 +90,7 @@ func (t *training) feeding(layer int, tensor int64) int64 {
 // bytes of some values on a rank; the stream is shared out by tensor ranks that share out tokens.
 func (t *training) bytes(stream, own int64) int64 {
 	scale := plainBytes(t.setup.Weights)
-	if t.setup.Training.SequenceParallel {
+	if t.sharesTokens {
 		stream = ceil(stream, int64(t.setup.Layout.Tensor))
 	}
 	return times(t.passTokens(), scale, stream+own)

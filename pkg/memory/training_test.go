@@ -39,6 +39,23 @@ func TestZeRO(t *testing.T) {
 	}
 }
 
+// TestBytesOfParameter holds the states of full training with AdamW on one device: 16 bytes a parameter in the ZeRO paper, and 18 where
+// gradients are added up in 32 bits.
+func TestBytesOfParameter(t *testing.T) {
+	m := lookup(t, "Llama-3-8B")
+	for of, want := range map[v1alpha1.Engine]float64{v1alpha1.EngineTorch: 16, v1alpha1.EngineMegatron: 18, v1alpha1.EngineDeepSpeed: 18} {
+		load := &v1alpha1.TrainingWorkload{SequenceLength: 1, GlobalBatch: 1}
+		f, err := New(Setup{Model: m, Engine: of, Weights: v1alpha1.BF16, Layout: Layout{Data: 1}, Training: load}, Device{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := whole(f)
+		if got := float64(u.Weights+u.Gradients+u.Optimizer) / float64(m.Parameters()); math.Abs(got-want) > 1e-5 { // norms are left out
+			t.Errorf("%s: %g bytes of states for each parameter, want %g", of, got, want)
+		}
+	}
+}
+
 // TestAdapters counts the parameters that PEFT prints for rank 16 on all linear layers.
 func TestAdapters(t *testing.T) {
 	for name, want := range map[string]int64{"Llama-2-7B": 39_976_960, "Llama-3-8B": 41_943_040} {
