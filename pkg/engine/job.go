@@ -14,6 +14,8 @@ type Jobs struct {
 	ExpertsShareTokens bool
 	// FP8 is set where matrices can be multiplied in FP8.
 	FP8 bool
+	// KeepsFP8 is set where the inputs of matrices that are multiplied in FP8 are kept so for the backward pass.
+	KeepsFP8 bool
 }
 
 // ShareTokens says whether the tensor ranks of a job share out the tokens between their matrices: where it asks for that, and where the
@@ -110,4 +112,12 @@ func (e *Engine) CutsFor(w *v1alpha1.TrainingWorkload) Cuts {
 	default:
 		return CutEven
 	}
+}
+
+// SplitFor returns the number of layers that the engine gives to each stage by default in a workload; nil unless 1 <= stages <= layers.
+func (e *Engine) SplitFor(w *v1alpha1.TrainingWorkload, layers, stages int) []int {
+	if e.CutsFor(w) == e.Stages.Cuts {
+		return e.Stages.Split(layers, stages)
+	}
+	return new(Stages).Split(layers, stages)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +49,14 @@ func TestRefusesJob(t *testing.T) {
 	interleaved := &v1alpha1.TrainingWorkload{VirtualStages: 2}
 	if torch.CutsFor(interleaved) != CutEven || megatron.CutsFor(interleaved) != CutUniform || megatron.CutsFor(&v1alpha1.TrainingWorkload{}) != CutEnds || torch.CutsFor(nil) != CutAnywhere {
 		t.Error("runs of interleaved stages are cut unequally")
+	}
+	for _, c := range []struct {
+		job  *v1alpha1.TrainingWorkload
+		want []int
+	}{{nil, []int{10, 11, 10}}, {interleaved, []int{11, 10, 10}}} {
+		if got := megatron.SplitFor(c.job, 31, 3); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %v, want %v", c.job, got, c.want)
+		}
 	}
 }
 

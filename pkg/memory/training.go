@@ -86,6 +86,8 @@ type training struct {
 	gathered int64
 	// sharesTokens is set where tensor ranks share out the tokens between their matrices.
 	sharesTokens bool
+	// keepsEights is set where the inputs of matrices are kept in 8 bits.
+	keepsEights bool
 }
 
 func checkTraining(t *v1alpha1.TrainingWorkload) error {
@@ -132,6 +134,7 @@ func (f *Footprint) train() {
 	}
 	t := &training{
 		setup: s, method: methods[load.Method], weightRanks: ranks(share.weights, shards), sharesTokens: f.counter.jobs.ShareTokens(load, &s.Model.Architecture),
+		keepsEights: load.Compute == v1alpha1.FP8 && f.counter.jobs.KeepsFP8,
 	}
 	t.states = states{
 		gradient: max(plainBytes(s.Weights), f.counter.engine.GradientBytes), optimizer: optimizerBytes[load.Optimizer], expert: int64(layout.Expert),
