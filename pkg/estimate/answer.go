@@ -57,10 +57,12 @@ type Concurrency struct {
 	LimitedBy string `json:"limitedBy,omitempty"`
 	// KVCache is how many requests fit in the cache, at full length or as they run, Engine how many a step takes, Requests how many are
 	// offered, Asked how many are in flight.
-	KVCache  int64 `json:"kvCache"`
-	Engine   int64 `json:"maxSequences"`
-	Requests int64 `json:"requests,omitempty"`
-	Asked    int64 `json:"concurrency,omitempty"`
+	KVCache int64 `json:"kvCache"`
+	// KVCacheRange bounds KVCache where memory is not known well enough for one number.
+	KVCacheRange *Range `json:"kvCacheRange,omitempty"`
+	Engine       int64  `json:"maxSequences"`
+	Requests     int64  `json:"requests,omitempty"`
+	Asked        int64  `json:"concurrency,omitempty"`
 	// Preempted is the share of requests that are preempted and computed again.
 	Preempted float64 `json:"preempted,omitempty"`
 }
