@@ -102,15 +102,7 @@ func (a *Answer) show(f *memory.Footprint, ends []int, device memory.Device) {
 func (a *Answer) judge() {
 	a.Reason = shortfall(a.Stages)
 	a.Fits = a.Reason == ""
-	spare := margin(a.Stages)
-	if a.Uncertain = math.Abs(spare) < memory.Doubt; !a.Uncertain {
-		return
-	}
-	warning := fmt.Sprintf("one request leaves %.1f %% of the memory that is needed, which is known to %.0f %%: it may not start", 100*spare, 100*memory.Doubt)
-	if !a.Fits {
-		warning = fmt.Sprintf("%.1f %% of the memory that is needed is missing, which is known to %.0f %%: it may start all the same", -100*spare, 100*memory.Doubt)
-	}
-	a.Warnings = append(slices.Clip(a.Warnings), warning)
+	a.Uncertain, a.Warnings = doubted(a.Stages, "one request", a.Warnings)
 }
 
 // times fills in the times in milliseconds and the tokens per second of all copies.

@@ -2,10 +2,24 @@ package estimate
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/rankwright/rankwright/pkg/memory"
 )
+
+// doubted says whether a verdict is nearer to the limit than memory is known, and adds a warning where it is; what is said to leave little.
+func doubted(stages []Stage, what string, warnings []string) (bool, []string) {
+	spare := margin(stages)
+	if math.Abs(spare) >= memory.Doubt {
+		return false, warnings
+	}
+	warning := fmt.Sprintf("%s leaves %.1f %% of the memory that is needed, which is known to %.0f %%: it may not start", what, 100*spare, 100*memory.Doubt)
+	if shortfall(stages) != "" {
+		warning = fmt.Sprintf("%.1f %% of the memory that is needed is missing, which is known to %.0f %%: it may start all the same", math.Abs(100*spare), 100*memory.Doubt)
+	}
+	return true, append(slices.Clip(warnings), warning)
+}
 
 // tight is the share of the cache's room above which what memory may be off by is told: below it, the number of requests is as good as known.
 const tight = 0.1

@@ -37,3 +37,21 @@ func TestDoubt(t *testing.T) {
 		}
 	}
 }
+
+// TestDoubted: a verdict within 2 % of the limit is doubted, on either side of it.
+func TestDoubted(t *testing.T) {
+	for name, c := range map[string]struct {
+		total  int64
+		reason string
+		want   string
+	}{
+		"fits well": {900, "", ""}, "misses by far": {1100, "too large", ""},
+		"fits":   {990, "", "the job leaves 1.0 % of the memory that is needed, which is known to 2 %: it may not start"},
+		"misses": {1010, "too large", "1.0 % of the memory that is needed is missing, which is known to 2 %: it may start all the same"},
+	} {
+		uncertain, warnings := doubted([]Stage{{Memory: Memory{Total: c.total}, Available: 1000, Reason: c.reason}}, "the job", nil)
+		if got := strings.Join(warnings, "; "); got != c.want || uncertain != (c.want != "") {
+			t.Errorf("%s: %t, %q, want %q", name, uncertain, got, c.want)
+		}
+	}
+}
