@@ -83,7 +83,11 @@ func fitTraining(folder, out string) error {
 	}
 	fitted := calibration.Training(all)
 	c := calibration.FitTraining(fitted)
-	calibration.SetTrainingSpreads(c, fitted)
+	recipes, err := truth.TrainingRecipes()
+	if err != nil {
+		return err
+	}
+	calibration.SetTrainingSpreads(c, fitted, recipes)
 	data, err := cost.FormatTraining(c)
 	if err != nil {
 		return err

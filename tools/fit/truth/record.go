@@ -47,6 +47,12 @@ func TrainingTables() ([]Observation, error) {
 	return observations([]measurements{{"training.csv", weakScaling}, {"fsdp.csv", foundry}}, embedded)
 }
 
+// TrainingRecipes reads published rates of training that nothing is fitted to: jobs further from each other than the tables of training,
+// of which the sources do not say all.
+func TrainingRecipes() ([]Observation, error) {
+	return observations([]measurements{{"recipes.csv", recipe}}, embedded)
+}
+
 // measurements are a table: the name of its file, and what a row of it says.
 type measurements struct {
 	file string
