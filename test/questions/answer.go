@@ -30,7 +30,9 @@ func (q *question) read(output, errors string, failed bool) (answer, error) {
 		return answer{Refusal: refusalOf(errors, failed)}, nil
 	}
 	var printed any
-	if err := json.Unmarshal([]byte(output), &printed); err != nil {
+	if err := json.Unmarshal([]byte(output), &printed); err != nil && failed && output == "" {
+		return answer{Refusal: refusalOf(errors, failed)}, nil
+	} else if err != nil {
 		return answer{}, fmt.Errorf("no JSON was printed, but %q and %q: %w", output, errors, err)
 	}
 	read := answer{Basis: basisOf(printed, q.Take[0])}
@@ -82,6 +84,9 @@ func (q *question) combine(values []any) (float64, bool) {
 
 // right says whether the answer agrees with what is known.
 func (q *question) right(a answer) bool {
+	if a.Refusal != "" && q.Judge != refused {
+		return false
+	}
 	low, high := q.Known.interval()
 	number, _ := a.Value.(float64)
 	switch q.Judge {

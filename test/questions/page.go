@@ -78,11 +78,11 @@ func (q *question) shortCommand() string {
 
 // answered is the answer in words, with its range and what it rests on.
 func (q *question) answered(a answer) string {
-	if q.Judge == refused {
-		if a.Refusal == "" {
-			return "not refused"
-		}
+	switch {
+	case a.Refusal != "":
 		return "refused: " + firstSentence(a.Refusal)
+	case q.Judge == refused:
+		return "not refused"
 	}
 	switch value := a.Value.(type) {
 	case bool:

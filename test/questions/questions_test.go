@@ -156,6 +156,9 @@ func TestJudge(t *testing.T) {
 	if !flags.right(answer{Value: []any{"--tp", "8", "--ep", "8"}}) || flags.right(answer{Value: []any{"--tp", "4"}}) {
 		t.Error("flags are right where all that are known are among them")
 	}
+	if ranged.right(answer{Refusal: "error: no", Low: 18, High: 19}) {
+		t.Error("a refusal answers nothing")
+	}
 	no := question{Judge: refused, Take: []string{"28"}}
 	if !no.right(answer{Refusal: "error: 28 heads"}) || no.right(answer{}) || no.right(answer{Refusal: "error: no such flag"}) {
 		t.Error("a refusal names what is taken")
