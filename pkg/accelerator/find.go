@@ -23,7 +23,11 @@ func Names() []string {
 // `h200`, `RTX4090`, `A100 80GB PCIe`, `MI300X`. Where products differ only in form, the name without a form means the module for a
 // baseboard (SXM, OAM). The error for a name that fits several products lists them; for an unknown name it lists the
 // nearest names.
-func Find(name string) (Product, error) {
+func Find(name string) (Product, error) { return FindWith(name, 0) }
+
+// FindWith finds a product as Find does. Where a name fits several products, those count that are sold with so much memory; a memory of 0
+// is any.
+func FindWith(name string, memoryMiB int64) (Product, error) {
 	if p, ok := Lookup(Key{Product: name}); ok {
 		return p, nil
 	}
@@ -39,6 +43,7 @@ func Find(name string) (Product, error) {
 	}
 	for _, narrow := range []func(*Product) bool{
 		func(p *Product) bool { return saysAll(wanted, p) }, (*Product).onBaseboard,
+		func(p *Product) bool { return memoryMiB > 0 && soldWith(p.Name, memoryMiB) },
 	} {
 		if some := kept(found, narrow); len(some) > 0 {
 			found = some
@@ -52,6 +57,18 @@ func Find(name string) (Product, error) {
 			strings.Join(nearest(wanted), ", "))
 	}
 	return Product{}, fmt.Errorf("device %q stands for several products: name one of %s", words.Echo(name), strings.Join(namesOf(found), ", "))
+}
+
+// soldWith says whether a product is sold with so much memory, give or take what names differ from the catalogue by.
+func soldWith(product string, memoryMiB int64) bool {
+	c, err := load()
+	if err != nil {
+		return false
+	}
+	at := slices.IndexFunc(c.rows, func(r *row) bool { return r.Name == product })
+	return at >= 0 && slices.ContainsFunc(c.rows[at].sizes, func(size int64) bool {
+		return float64(max(size, memoryMiB)-min(size, memoryMiB)) <= sizeTolerance*float64(size)
+	})
 }
 
 // nearest returns the products whose distinguishing words are nearest to any of the wanted words.

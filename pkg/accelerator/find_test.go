@@ -22,6 +22,24 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestFindWith tells products of one name apart by their memory, where that can.
+func TestFindWith(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		gib  int64
+		want string
+	}{
+		{"M3 Max", 64, "Apple M3 Max (40-core)"}, {"M3 Max", 36, "Apple M3 Max (30-core)"}, {"A100", 80, "NVIDIA A100-SXM4-80GB"},
+		{"GH200", 144, "NVIDIA GH200 144G HBM3e"}, {"H100", 80, "NVIDIA H100 80GB HBM3"}, {"H100", 96, "NVIDIA H100 80GB HBM3"},
+		{"M3 Max", 500, ""}, {"A100", 0, ""},
+	} {
+		got, err := FindWith(c.name, c.gib*1024)
+		if got.Name != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s with %d GiB: %q, %v, want %q", c.name, c.gib, got.Name, err, c.want)
+		}
+	}
+}
+
 func TestFindRefuses(t *testing.T) {
 	for name, want := range map[string]string{
 		"":             "name a product",

@@ -91,6 +91,21 @@ func TestVisitedExperts(t *testing.T) {
 	}
 }
 
+// TestTilesOfExperts: a token takes the arithmetic of a tile of each of its experts, but on devices that multiply vectors.
+func TestTilesOfExperts(t *testing.T) {
+	p, c := profile(t, "Mixtral-8x7B", v1alpha1.BF16), ideal()
+	c[ExpertPadding] = 64
+	for name, tile := range map[string]float64{"NVIDIA H200": 64, "Apple M3 Max (40-core)": 0} {
+		d := *product(t, name)
+		d.Bandwidth = math.Inf(1)
+		s := newStepper(p, &d, &c, Strategy{}.degrees())
+		want := 2 * 3 * 4096 * 14336 * 2 * (1 + tile) / d.peak[bits16]
+		if got := s.route(1); math.Abs(got/want-1) > 1e-6 {
+			t.Errorf("%s: %v s, by hand %v", name, got, want)
+		}
+	}
+}
+
 // TestAllReduceByHand holds the collectives of a step: two a layer, each of which sends 2 (n-1)/n of 16-bit activations.
 func TestAllReduceByHand(t *testing.T) {
 	p := profile(t, "Llama-3.1-70B", v1alpha1.FP8)

@@ -20,6 +20,9 @@ type Device struct {
 	// host's PCIe, over which collectives are slower and start later.
 	Link     float64
 	HostLink bool
+	// Vectors says that the device multiplies a token by an expert without filling a tile of rows, as Metal's kernels do for few tokens
+	// (kernel_mul_mv_id of llama.cpp, gather_qmv of MLX).
+	Vectors bool
 	// Network is what a device sends beyond its node in bytes per second; 0 where it is not known.
 	Network float64
 
@@ -42,6 +45,7 @@ func NewDevice(p *accelerator.Product) Device {
 	d := Device{
 		Product: p.Name, Architecture: family(p), Bandwidth: float64(p.Performance.MemoryBandwidthMBps) * 1e6 * share.memory,
 		Link: float64(p.LinkMBps) * 1e6, HostLink: p.LinkKind == "PCIe",
+		Vectors: p.Vendor == "apple",
 	}
 	for _, rate := range p.Performance.Peak {
 		flops := float64(rate.GFLOPS) * 1e9 * share.matrices

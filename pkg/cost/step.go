@@ -71,6 +71,7 @@ type stepper struct {
 	read                   float64 // bytes of weights per second
 	cache                  float64 // bytes of keys and values per second
 	compute                [4]float64
+	padding                float64 // tokens in whose time an expert fills its tiles
 	products               float64 // operations of attention per second
 	link                   float64 // bytes per second that collectives reach between the ranks of a stage that share an island
 	network                float64 // bytes per second that they reach between islands
@@ -92,6 +93,9 @@ func newStepper(p *Profile, d *Device, c *Constants, g degrees) stepper {
 	s := stepper{
 		p: p, c: c, degrees: g, read: d.Bandwidth * c[WeightShare], cache: d.Bandwidth * c[CacheShare],
 		products: d.peak[bits16] * c[AttentionShare], visits: 1, crossings: 1, uneven: unevenOver(g.expert), eight: d.peak[bits8] > 0,
+	}
+	if !d.Vectors {
+		s.padding = c[ExpertPadding]
 	}
 	for w := range s.compute {
 		at := width(w)
@@ -282,6 +286,6 @@ func (s *stepper) route(tokens float64) float64 {
 	visited := -math.Expm1(e.missed * tokens)
 	read := e.count * visited * e.weights * e.bytes / (s.ranks * s.read)
 	visits := e.active * tokens
-	compute := 2 * e.weights * (visits*s.uneven.of(visits)/s.c[ExpertShare] + s.c[ExpertPadding]*e.count*visited) / (s.ranks * s.compute[e.width])
+	compute := 2 * e.weights * (visits*s.uneven.of(visits)/s.c[ExpertShare] + s.padding*e.count*visited) / (s.ranks * s.compute[e.width])
 	return soft(read, compute)
 }

@@ -40,7 +40,7 @@ type Argument struct {
 type Kind int
 
 // The kinds: a whole number, a number with a fraction, a text without blanks, one of a list, nothing (the name alone says it),
-// true or false, whole numbers separated by commas, and names of a list separated by commas.
+// true or false, whole numbers separated by commas, names of a list separated by commas, and the layers of runs.
 const (
 	Whole Kind = iota
 	Fraction
@@ -50,6 +50,7 @@ const (
 	Truth
 	List
 	WordList
+	Runs
 )
 
 // Purpose is what of a plan an argument says.
@@ -103,6 +104,7 @@ const (
 	ForProcess   Purpose = "number of the process"
 
 	ForVirtual          Purpose = "layers of each run of a stage"
+	ForRuns             Purpose = "layers of all runs of all stages"
 	ForSequenceParallel Purpose = "tokens shared out among tensor ranks"
 	ForFP8              Purpose = "training in FP8"
 	ForOverlap          Purpose = "gradients reduced beside the backward pass"
@@ -249,6 +251,9 @@ func (a Arguments) CheckSetting(name, value string) error {
 // oneWord is what a shell takes for one word without quotes.
 var oneWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
+// runsOfLayers are the layers (t) of runs in the order of a micro-batch, after the embedding (E) and before the loss (L).
+var runsOfLayers = regexp.MustCompile(`^Et+(\|t+)*L$`)
+
 // mostText bounds a text, in bytes.
 const mostText = 256
 
@@ -274,6 +279,10 @@ func (a *Argument) Check(value string) error {
 			if !slices.Contains(a.Values, part) {
 				why = "use some of " + strings.Join(a.Values, ", ") + ", separated by commas"
 			}
+		}
+	case Runs:
+		if !runsOfLayers.MatchString(value) {
+			why = "use runs of layers (t) with | between them, after E and before L"
 		}
 	case Text:
 		if len(value) > mostText || !oneWord.MatchString(value) {

@@ -4,6 +4,8 @@ const (
 	megatronArgs = "https://github.com/NVIDIA/Megatron-LM/blob/307dcf37f03d44da131ba21999278abe4112d2ad/megatron/training/arguments.py"
 	// megatronConfig describes recompute_modules, which is an option of the command under the same name.
 	megatronConfig = "https://github.com/NVIDIA/Megatron-LM/blob/002526d81b81f6ab534e93844f9a228709887494/megatron/core/transformer/transformer_config.py"
+	// megatronLayout describes pipeline_model_parallel_layout.
+	megatronLayout = "https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/transformer/moe/README.md"
 	jaxCluster     = "https://docs.jax.dev/en/latest/multi_process.html"
 	jaxTrainer     = "https://www.kubeflow.org/docs/components/trainer/user-guides/jax/"
 	deepSpeedArgs  = "https://github.com/deepspeedai/DeepSpeed/blob/2d991ba352b73e1bdc3d754a245bb85d61f0eb6e/deepspeed/launcher/runner.py"
@@ -22,6 +24,7 @@ var megatronArguments = Arguments{
 	{For: ForMicroBatch, Name: "--micro-batch-size", Least: 1, Since: "0.13.0", Source: megatronArgs},
 	{For: ForGlobalBatch, Name: "--global-batch-size", Least: 1, Since: "0.13.0", Source: megatronArgs},
 	{For: ForVirtual, Name: "--num-layers-per-virtual-pipeline-stage", Least: 1, Since: "0.13.0", Source: megatronArgs},
+	{For: ForRuns, Name: "--pipeline-model-parallel-layout", Takes: Runs, Since: "0.13.0", Source: megatronLayout},
 	{For: ForSequenceParallel, Name: "--sequence-parallel", Takes: Switch, Since: "0.13.0", Source: megatronArgs},
 	{For: ForFP8, Name: "--fp8-format", Takes: Word, Values: []string{"e4m3", "hybrid"}, Since: "0.13.0", Source: megatronArgs},
 	{For: ForOverlap, Name: "--overlap-grad-reduce", Takes: Switch, Since: "0.13.0", Source: megatronArgs},

@@ -17,7 +17,7 @@ var deepSpeed = Engine{
 		Cuts: CutUniform, Without: []trait{withEncoder}, Shardings: []v1alpha1.TrainingSharding{"", "None", "ZeRO1"},
 	},
 	Ranks:     Ranks{Order: "tp-dp-pp", Experts: Experts{Over: []string{"dp"}}},
-	Memory:    sharingOverContext,
+	Memory:    addingUpIn32,
 	Launchers: []string{"deepspeed", "env"},
 	Arguments: deepSpeedArguments,
 }

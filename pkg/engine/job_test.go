@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,7 +29,9 @@ func TestRefusesJob(t *testing.T) {
 		{"FP8 in DeepSpeed", &deepSpeed, v1alpha1.TrainingWorkload{Compute: "FP8"}, 1, 1, 1, "compute 1: DeepSpeed multiplies in no FP8"},
 		{"runs", &megatron, v1alpha1.TrainingWorkload{VirtualStages: 4}, 1, 4, 2, ""},
 		{"runs of one stage", &megatron, v1alpha1.TrainingWorkload{VirtualStages: 4}, 1, 1, 1, "pipeline 1: virtualStages 4 are of the stages of a pipeline"},
-		{"runs that do not divide", &megatron, v1alpha1.TrainingWorkload{VirtualStages: 3}, 1, 4, 1, "pipeline 4: 4 stages of virtualStages 3 do not divide the 32 layers"},
+		{"runs that do not divide", &torch, v1alpha1.TrainingWorkload{VirtualStages: 3}, 1, 4, 1, "pipeline 4: 4 stages of virtualStages 3 do not divide the 32 layers"},
+		{"runs that are laid out", &megatron, v1alpha1.TrainingWorkload{VirtualStages: 3}, 1, 4, 1, ""},
+		{"runs without layers", &megatron, v1alpha1.TrainingWorkload{VirtualStages: 9}, 1, 4, 1, "4 stages of virtualStages 9 have at least 36 layers, and A has 32"},
 		{"groups that do not divide", &megatron, v1alpha1.TrainingWorkload{VirtualStages: 2, GlobalBatch: 18}, 1, 4, 1, "groups of as many as there are stages, and a data rank has 18"},
 		{"runs in JAX", &jax, v1alpha1.TrainingWorkload{VirtualStages: 2}, 1, 4, 1, "virtualStages 2: JAX interleaves no pipelines"},
 	} {
@@ -44,7 +47,40 @@ func TestRefusesJob(t *testing.T) {
 		}
 	}
 	interleaved := &v1alpha1.TrainingWorkload{VirtualStages: 2}
-	if megatron.CutsFor(interleaved) != CutEven || megatron.CutsFor(&v1alpha1.TrainingWorkload{}) != CutEnds || torch.CutsFor(nil) != CutAnywhere {
+	if torch.CutsFor(interleaved) != CutEven || megatron.CutsFor(interleaved) != CutUniform || megatron.CutsFor(&v1alpha1.TrainingWorkload{}) != CutEnds || torch.CutsFor(nil) != CutAnywhere {
 		t.Error("runs of interleaved stages are cut unequally")
+	}
+	for _, c := range []struct {
+		job  *v1alpha1.TrainingWorkload
+		want []int
+	}{{nil, []int{10, 11, 10}}, {interleaved, []int{11, 10, 10}}} {
+		if got := megatron.SplitFor(c.job, 31, 3); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %v, want %v", c.job, got, c.want)
+		}
+	}
+}
+
+// TestShareTokens holds which jobs have tensor ranks share out tokens.
+func TestShareTokens(t *testing.T) {
+	dense, mixture := &v1alpha1.Architecture{}, &v1alpha1.Architecture{MoE: &v1alpha1.MoE{Experts: 8}}
+	for _, c := range []struct {
+		engine *Engine
+		asked  bool
+		of     *v1alpha1.Architecture
+		want   bool
+	}{
+		{&megatron, true, dense, true}, {&megatron, false, dense, false}, {&megatron, false, mixture, true},
+		{&torch, false, mixture, false}, {&torch, true, mixture, true}, {&deepSpeed, false, mixture, false},
+	} {
+		if got := c.engine.Jobs.ShareTokens(&v1alpha1.TrainingWorkload{SequenceParallel: c.asked}, c.of); got != c.want {
+			t.Errorf("%s, asked %t, a mixture %t: %t", c.engine.Name, c.asked, c.of.MoE != nil, got)
+		}
+	}
+	r := megatron.Refuses(&Case{
+		Model: "A", Architecture: &v1alpha1.Architecture{Layers: 4, Attention: v1alpha1.Attention{Heads: 8, KVHeads: 8, HeadDim: 64}, MLP: v1alpha1.MLP{IntermediateSize: 512}, MoE: &v1alpha1.MoE{Experts: 8, IntermediateSize: 512}},
+		Training: &v1alpha1.TrainingWorkload{SequenceLength: 4095, GlobalBatch: 8}, Tensor: 2, Stages: 1, Data: 1, Context: 1, Expert: 1,
+	})
+	if r == nil || !strings.Contains(r.Error(), "as Megatron has tensor ranks do in mixtures of experts: use a divisor") {
+		t.Error(r)
 	}
 }

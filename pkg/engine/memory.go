@@ -55,6 +55,8 @@ type Memory struct {
 	// ContextShards is set where training shares out weights, gradients and optimizer over the context ranks as well as
 	// over the data ranks.
 	ContextShards bool
+	// GradientBytes are those of a gradient of 16-bit weights; 0 are those of the weights.
+	GradientBytes int64
 }
 
 // Batches are the limits of a step of the engine as a server and as a library.
@@ -114,5 +116,14 @@ var program = Memory{Rule: OfTotal, Permille: 1000, Block: 1, Sampler: 600, Batc
 var sharingOverContext = func() Memory {
 	m := program
 	m.ContextShards = true
+	return m
+}()
+
+// addingUpIn32 is sharingOverContext for an engine that adds up gradients in 32 bits, with which AdamW takes 18 bytes a parameter. Sources:
+// Megatron-LM's theoretical_memory_usage.py (18, or 6 and 12 divided by the data ranks), and validate_args, which asks for it with BF16;
+// https://deepspeed.readthedocs.io/en/latest/memory.html (18).
+var addingUpIn32 = func() Memory {
+	m := sharingOverContext
+	m.GradientBytes = 4
 	return m
 }()

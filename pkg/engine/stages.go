@@ -86,12 +86,13 @@ var told = map[Cuts]string{
 	CutEven:    "it cuts stages of equal size alone",
 }
 
-// RefusesSplit says why the engine cannot be told the numbers of layers of the stages; nil where it can.
-func (e *Engine) RefusesSplit(split []int) *Refusal {
-	if e.Stages.Cuts.Allow(endsFrom(split)) {
+// RefusesSplit says why the engine cannot be told the numbers of layers of the stages of a workload; nil where it can.
+func (e *Engine) RefusesSplit(split []int, w *v1alpha1.TrainingWorkload) *Refusal {
+	cuts := e.CutsFor(w)
+	if cuts.Allow(endsFrom(split)) {
 		return nil
 	}
-	return refuse(DegreePipeline, len(split), "%s has no stages of %v layers, since %s: plan for it", e.Name, split, told[e.Stages.Cuts])
+	return refuse(DegreePipeline, len(split), "%s has no stages of %v layers, since %s: plan for it", e.Name, split, told[cuts])
 }
 
 // Possible says whether the engine can divide so many layers into so many stages.

@@ -108,7 +108,7 @@ func TestSplitsAreEven(t *testing.T) {
 		if !e.Stages.Cuts.Possible(layers, stages) {
 			return
 		}
-		if r := e.RefusesSplit(split); r != nil {
+		if r := e.RefusesSplit(split, nil); r != nil {
 			t.Fatalf("%d layers in %d stages: %v", layers, stages, r)
 		}
 		if e.Stages.Cuts != CutEnds {

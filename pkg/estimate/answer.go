@@ -61,10 +61,12 @@ type Concurrency struct {
 	LimitedBy string `json:"limitedBy,omitempty"`
 	// KVCache is how many requests fit in the cache, at full length or as they run, Engine how many a step takes, Requests how many are
 	// offered, Asked how many are in flight.
-	KVCache  int64 `json:"kvCache"`
-	Engine   int64 `json:"maxSequences"`
-	Requests int64 `json:"requests,omitempty"`
-	Asked    int64 `json:"concurrency,omitempty"`
+	KVCache int64 `json:"kvCache"`
+	// KVCacheRange bounds KVCache where memory is not known well enough for one number.
+	KVCacheRange *Range `json:"kvCacheRange,omitempty"`
+	Engine       int64  `json:"maxSequences"`
+	Requests     int64  `json:"requests,omitempty"`
+	Asked        int64  `json:"concurrency,omitempty"`
 	// Preempted is the share of requests that are preempted and computed again.
 	Preempted float64 `json:"preempted,omitempty"`
 }
@@ -104,15 +106,7 @@ func (a *Answer) show(f *memory.Footprint, ends []int, device memory.Device) {
 func (a *Answer) judge() {
 	a.Reason = shortfall(a.Stages)
 	a.Fits = a.Reason == ""
-	spare := margin(a.Stages)
-	if a.Uncertain = math.Abs(spare) < memory.Doubt; !a.Uncertain {
-		return
-	}
-	warning := fmt.Sprintf("one request leaves %.1f %% of the memory that is needed, which is known to %.0f %%: it may not start", 100*spare, 100*memory.Doubt)
-	if !a.Fits {
-		warning = fmt.Sprintf("%.1f %% of the memory that is needed is missing, which is known to %.0f %%: it may start all the same", -100*spare, 100*memory.Doubt)
-	}
-	a.Warnings = append(slices.Clip(a.Warnings), warning)
+	a.Uncertain, a.Warnings = doubted(a.Stages, "one request", a.Warnings)
 }
 
 // times fills in the times in milliseconds and the tokens per second of all copies.

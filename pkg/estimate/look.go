@@ -50,7 +50,7 @@ func (l *look) at(d Degrees, data, context, inside int) (*shape.Candidate, error
 	}
 	if c.Ends == nil { // it does not fit, and is shown as the engine would divide it
 		end := 0
-		for _, n := range l.tier.Problem.Engine.Stages.Split(c.Footprint.Layers, d.Pipeline) {
+		for _, n := range l.tier.Problem.Engine.SplitFor(l.tier.Problem.Workload.Training, c.Footprint.Layers, d.Pipeline) {
 			end += n
 			c.Ends = append(c.Ends, end)
 		}

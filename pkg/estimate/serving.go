@@ -302,6 +302,7 @@ func (s *Serving) on(p *place, l *look) (*Answer, error) {
 		return a, nil
 	}
 	a.Concurrency = s.running(p, tightest(a.Stages), c.Footprint.Setup().Inference.BatchedSequences)
+	a.doubt(int64(s.Replicas * p.Degrees.AttentionData))
 	if err := s.times(p, a, c, l.flavor.Offer); err != nil {
 		return nil, err
 	}
@@ -323,12 +324,15 @@ func (s *Serving) fill(a *Answer, c *shape.Candidate, device memory.Device) erro
 	return nil
 }
 
+// boundOfCache is what bounds the requests where the cache does.
+const boundOfCache = "kvCache"
+
 // running returns how many requests run at a time over all replicas, and what bounds them.
 func (s *Serving) running(p *place, room, sequences int64) Concurrency {
 	instances := int64(s.Replicas)
 	groups := instances * int64(p.Degrees.AttentionData)
 	c := Concurrency{KVCache: room * groups, Engine: sequences * groups, Requests: s.Requests, Asked: s.Concurrency}
-	c.Running, c.LimitedBy = c.KVCache, "kvCache"
+	c.Running, c.LimitedBy = c.KVCache, boundOfCache
 	for _, bound := range [...]struct {
 		value int64
 		name  string

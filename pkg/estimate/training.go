@@ -24,6 +24,8 @@ type Trained struct {
 	Fits bool `json:"fits"`
 	// Reason says why the job does not fit; empty where it does.
 	Reason string `json:"reason,omitempty"`
+	// Uncertain says that the job would not fit, or would, if memory were off by no more than it may be (memory.Doubt).
+	Uncertain bool `json:"uncertain,omitempty"`
 	// Memory is the bytes of each device of the fullest stage, by component.
 	Memory Memory `json:"memory"`
 	// StepSeconds is the time of an optimizer step, TokensPerSecond the rate of all devices together. TFLOPSPerDevice
@@ -128,6 +130,7 @@ func Train(t Training) (*Trained, error) {
 		Weights: p.Weights, Workload: t.Workload, Degrees: p.Degrees, Data: t.Replicas, Context: t.Context, Devices: devices,
 		DevicesPerNode: p.DevicesPerNode, Link: p.link, Warnings: p.warnings, footprint: c.Footprint.Footprint,
 	}
+	a.Uncertain, a.Warnings = doubted(a.Stages, "the job", a.Warnings)
 	if a.Fits = a.Reason == ""; !a.Fits {
 		return a, nil
 	}

@@ -168,8 +168,8 @@ func TestTrainingOptions(t *testing.T) {
 	if got := train(func(s *Training) { s.Workload.SequenceParallel = true }); got.Memory.Activations >= base.Memory.Activations || *got.StepSeconds >= *base.StepSeconds {
 		t.Error("tensor ranks that share out tokens save nothing")
 	}
-	if got := train(func(s *Training) { s.Workload.Compute = "FP8" }); *got.StepSeconds >= *base.StepSeconds || got.Memory != base.Memory || len(got.Warnings) != len(base.Warnings) {
-		t.Error("FP8 saves no time, or memory")
+	if got := train(func(s *Training) { s.Workload.Compute = "FP8" }); *got.StepSeconds >= *base.StepSeconds || got.Memory.Activations >= base.Memory.Activations || got.Memory.Weights != base.Memory.Weights || len(got.Warnings) != len(base.Warnings) {
+		t.Error("FP8 saves no time or activations, or it saves weights")
 	}
 	if got := train(func(s *Training) { s.Workload.VirtualStages = 4 }); *got.StepSeconds >= *base.StepSeconds || got.Memory.Activations <= base.Memory.Activations {
 		t.Error("interleaved stages wait as long, or keep as little")

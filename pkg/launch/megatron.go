@@ -2,6 +2,7 @@ package launch
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/engine"
@@ -26,7 +27,7 @@ var megatron = launcher{
 		}
 		w.precision(c)
 		w.training(c)
-		if slices.Max(c.Split) != slices.Min(c.Split) {
+		if interleaved := c.Training != nil && c.Training.Virtual() > 1; !interleaved && slices.Max(c.Split) != slices.Min(c.Split) {
 			w.tell(engine.ForFirst, c.Split[0])
 			w.tell(engine.ForLast, c.Split[len(c.Split)-1])
 		}
@@ -69,9 +70,9 @@ func (w *command) training(c *Copy) {
 		}
 	}
 	if runs := int32(job.Virtual()); runs > 1 {
-		w.tell(engine.ForVirtual, int32(c.Split[0])/runs)
+		w.runs(c, runs)
 	}
-	if job.SequenceParallel && s.Tensor > 1 {
+	if ofMegatron.Jobs.ShareTokens(job, &c.model.Architecture) && s.Tensor > 1 {
 		w.tell(engine.ForSequenceParallel, nil)
 		w.set("CUDA_DEVICE_MAX_CONNECTIONS", "1") // without it Megatron-LM refuses to share out tokens (validate_args)
 	}
@@ -79,6 +80,27 @@ func (w *command) training(c *Copy) {
 		w.tell(engine.ForFP8, "hybrid")
 	}
 	w.recompute(c)
+}
+
+// runs tells how many layers each run of a stage has: one number for all, or where they differ the runs in the order in which a micro-batch
+// visits them, each with its layers (t), after the embedding (E) and before the loss (L).
+func (w *command) runs(c *Copy, each int32) {
+	shortest, longest := slices.Min(c.Split), slices.Max(c.Split)
+	if shortest == longest && int32(longest)%each == 0 {
+		w.tell(engine.ForVirtual, int32(longest)/each)
+		return
+	}
+	var runs []string
+	for run := range int(each) {
+		for _, layers := range c.Split {
+			layersOfRun := layers / int(each)
+			if run < layers%int(each) {
+				layersOfRun++
+			}
+			runs = append(runs, strings.Repeat("t", layersOfRun))
+		}
+	}
+	w.tell(engine.ForRuns, "E"+strings.Join(runs, "|")+"L")
 }
 
 // recompute tells what is computed again: whole layers one by one, or their feed-forward blocks.

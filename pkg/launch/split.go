@@ -70,7 +70,7 @@ func (c *Copy) runsOn(e *engine.Engine) error {
 	if r := e.Refuses(&asked); r != nil {
 		return r
 	}
-	if r := e.RefusesSplit(c.Split); r != nil {
+	if r := e.RefusesSplit(c.Split, c.Training); r != nil {
 		return r
 	}
 	return nil

@@ -209,24 +209,36 @@ func TestMegatronHasTheJob(t *testing.T) {
 	}
 }
 
-// Runs of interleaved stages are told by their layers, and tokens are shared out with one queue to the device.
+// Runs of interleaved stages are told by their layers, one by one where they differ, and tokens are shared out with one queue to the
+// device.
 func TestMegatronInterleaves(t *testing.T) {
-	plan, spec := fixture{engine: v1alpha1.EngineMegatron, strategy: degrees(2, 2, 1), layers: []int{16, 16}}.plan(t)
-	plan.Training = &v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 64, VirtualStages: 4, SequenceParallel: true}
-	job, err := NewJob(plan, spec, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := job.Write("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := ofPod(t, b, 0)
-	if got := strings.Join(e.Arguments, " "); !strings.HasSuffix(got, "--global-batch-size 64 --num-layers-per-virtual-pipeline-stage 4 --sequence-parallel") {
-		t.Error(got)
-	}
-	if got := variable(t, e, "CUDA_DEVICE_MAX_CONNECTIONS"); got != "1" {
-		t.Error(got)
+	for _, c := range []struct {
+		layers []int
+		job    v1alpha1.TrainingWorkload
+		want   string
+	}{
+		{[]int{16, 16}, v1alpha1.TrainingWorkload{VirtualStages: 4, SequenceParallel: true}, "--global-batch-size 64 --num-layers-per-virtual-pipeline-stage 4 --sequence-parallel"},
+		{[]int{16, 16}, v1alpha1.TrainingWorkload{VirtualStages: 3, SequenceParallel: true},
+			"--global-batch-size 64 --pipeline-model-parallel-layout Etttttt|tttttt|ttttt|ttttt|ttttt|tttttL --sequence-parallel"},
+	} {
+		plan, spec := fixture{engine: v1alpha1.EngineMegatron, strategy: degrees(2, 2, 1), layers: c.layers}.plan(t)
+		c.job.SequenceLength, c.job.GlobalBatch = 4096, 64
+		plan.Training = &c.job
+		job, err := NewJob(plan, spec, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := job.Write("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := ofPod(t, b, 0)
+		if got := strings.Join(e.Arguments, " "); !strings.HasSuffix(got, c.want) {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+		if got := variable(t, e, "CUDA_DEVICE_MAX_CONNECTIONS"); got != "1" {
+			t.Error(got)
+		}
 	}
 }
 

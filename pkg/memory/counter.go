@@ -12,6 +12,7 @@ import (
 type Counter struct {
 	setup     Setup // without a layout, and with the limits of a step that were asked for
 	engine    *engine.Memory
+	jobs      *engine.Jobs
 	constants constants
 	runs      []model.LayerRun
 	forms     []form
@@ -49,7 +50,7 @@ func newCounter(s Setup, constants constants) (*Counter, error) {
 		return nil, err
 	}
 	c := &Counter{
-		setup: s, engine: &of.Memory, constants: constants,
+		setup: s, engine: &of.Memory, jobs: &of.Jobs, constants: constants,
 		runs: s.Model.LayerRuns(s.Weights), rest: withoutExperts(s.Model), norm: bounded(s.Model.FinalNormBytes(s.Weights)),
 	}
 	c.expertAdapters = of.Serves.ExpertAdapters

@@ -84,6 +84,10 @@ type training struct {
 	recomputed, loss int64
 	// gathered is two whole layers, the one in use and the next, where ranks hold only their share of the weights.
 	gathered int64
+	// sharesTokens is set where tensor ranks share out the tokens between their matrices.
+	sharesTokens bool
+	// keepsEights is set where the inputs of matrices are kept in 8 bits.
+	keepsEights bool
 }
 
 func checkTraining(t *v1alpha1.TrainingWorkload) error {
@@ -128,9 +132,12 @@ func (f *Footprint) train() {
 	if f.counter.engine.ContextShards {
 		shards *= layout.Context
 	}
-	t := &training{setup: s, method: methods[load.Method], weightRanks: ranks(share.weights, shards)}
+	t := &training{
+		setup: s, method: methods[load.Method], weightRanks: ranks(share.weights, shards), sharesTokens: f.counter.jobs.ShareTokens(load, &s.Model.Architecture),
+		keepsEights: load.Compute == v1alpha1.FP8 && f.counter.jobs.KeepsFP8,
+	}
 	t.states = states{
-		gradient: plainBytes(s.Weights), optimizer: optimizerBytes[load.Optimizer], expert: int64(layout.Expert),
+		gradient: max(plainBytes(s.Weights), f.counter.engine.GradientBytes), optimizer: optimizerBytes[load.Optimizer], expert: int64(layout.Expert),
 		gradientRanks: ranks(share.gradients, shards), optimizerRanks: ranks(share.optimizer, shards),
 	}
 	if s.Weights == v1alpha1.FP32 {

@@ -54,7 +54,15 @@ type values struct {
 func (t *training) valuesOf(layer int) values {
 	m, tensor := t.setup.Model, int64(t.setup.Layout.Tensor)
 	hidden := int64(m.Architecture.HiddenSize)
-	return values{streams * hidden, t.mixing(layer, tensor), t.feeding(layer, tensor)}
+	return values{streams*hidden - t.spared(2*hidden), t.mixing(layer, tensor), t.feeding(layer, tensor)}
+}
+
+// spared returns what some values that are the inputs of matrices take less where the engine keeps them as they are multiplied: half in FP8.
+func (t *training) spared(inputs int64) int64 {
+	if t.keepsEights {
+		return inputs / 2
+	}
+	return 0
 }
 
 // mixing counts queries, keys, values and output of attention, or what a recurrence has in their place with its gate.
@@ -80,17 +88,18 @@ func (t *training) feeding(layer int, tensor int64) int64 {
 	if a.MLP.Ungated {
 		inner = 2
 	}
+	of := func(width int32) int64 { return ceil(inner*int64(width)-t.spared(int64(width)), tensor) }
 	if a.MoE == nil || m.Work(layer).Expert == 0 {
-		return ceil(inner*int64(a.MLP.IntermediateSize), tensor)
+		return of(a.MLP.IntermediateSize)
 	}
-	routed := int64(a.MoE.ActiveExperts) * (2*int64(a.HiddenSize) + ceil(inner*int64(a.MoE.IntermediateSize), tensor))
-	return routed + ceil(inner*int64(a.MoE.SharedIntermediateSize), tensor)
+	given := int64(a.HiddenSize)
+	return int64(a.MoE.ActiveExperts)*(2*given-t.spared(given)+of(a.MoE.IntermediateSize)) + of(a.MoE.SharedIntermediateSize)
 }
 
 // bytes of some values on a rank; the stream is shared out by tensor ranks that share out tokens.
 func (t *training) bytes(stream, own int64) int64 {
 	scale := plainBytes(t.setup.Weights)
-	if t.setup.Training.SequenceParallel {
+	if t.sharesTokens {
 		stream = ceil(stream, int64(t.setup.Layout.Tensor))
 	}
 	return times(t.passTokens(), scale, stream+own)

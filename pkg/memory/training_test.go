@@ -39,6 +39,40 @@ func TestZeRO(t *testing.T) {
 	}
 }
 
+// TestBytesOfParameter holds the states of full training with AdamW on one device: 16 bytes a parameter in the ZeRO paper, and 18 where
+// gradients are added up in 32 bits.
+func TestBytesOfParameter(t *testing.T) {
+	m := lookup(t, "Llama-3-8B")
+	for of, want := range map[v1alpha1.Engine]float64{v1alpha1.EngineTorch: 16, v1alpha1.EngineMegatron: 18, v1alpha1.EngineDeepSpeed: 18} {
+		load := &v1alpha1.TrainingWorkload{SequenceLength: 1, GlobalBatch: 1}
+		f, err := New(Setup{Model: m, Engine: of, Weights: v1alpha1.BF16, Layout: Layout{Data: 1}, Training: load}, Device{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := whole(f)
+		if got := float64(u.Weights+u.Gradients+u.Optimizer) / float64(m.Parameters()); math.Abs(got-want) > 1e-5 { // norms are left out
+			t.Errorf("%s: %g bytes of states for each parameter, want %g", of, got, want)
+		}
+	}
+}
+
+// TestKeptInFP8: a dense layer keeps 4 values of the hidden size, those of attention, and 3 of the inner width; with FP8 in Megatron half of
+// the 2 and of the 1 that are inputs of matrices. PyTorch casts them again in the backward pass.
+func TestKeptInFP8(t *testing.T) {
+	m := lookup(t, "Llama-3-8B")
+	const tokens, hidden, inner, attention = 2048, 4096, 14336, 2 * (32 + 8) * 128
+	for of, less := range map[v1alpha1.Engine]int64{v1alpha1.EngineMegatron: hidden + inner/2, v1alpha1.EngineTorch: 0} {
+		load := &v1alpha1.TrainingWorkload{SequenceLength: tokens, GlobalBatch: 1, Compute: v1alpha1.FP8}
+		f, err := New(Setup{Model: m, Engine: of, Weights: v1alpha1.BF16, Layout: Layout{Data: 1}, Training: load}, Device{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := f.training.kept(0), 2*tokens*(4*hidden+attention+3*inner-less); got != want {
+			t.Errorf("%s: %d B of a layer are kept, want %d", of, got, want)
+		}
+	}
+}
+
 // TestAdapters counts the parameters that PEFT prints for rank 16 on all linear layers.
 func TestAdapters(t *testing.T) {
 	for name, want := range map[string]int64{"Llama-2-7B": 39_976_960, "Llama-3-8B": 41_943_040} {

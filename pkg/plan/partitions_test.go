@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -43,8 +44,17 @@ func TestMIGSlicesAreNeverRanksOfOneGroup(t *testing.T) {
 		if name == "70B" {
 			m = plantest.Llama(t, 70)
 		}
-		if spec, err := Plan(mig, ask(m, 1024, 1, change)); err == nil {
+		spec, err := Plan(mig, ask(m, 1024, 1, change))
+		if err == nil {
 			t.Errorf("%s: planned %s on %d slices", name, spec.Strategy.Summary, spec.Totals.Devices)
+		}
+		var no *Unplaceable
+		if name == "70B" && errors.As(err, &no) {
+			for _, r := range no.Rejected {
+				if r.Strategy != "None INT8" {
+					t.Errorf("%s: %s was rejected as %s: no slices are ranks of one group", name, r.Strategy, r.Message)
+				}
+			}
 		}
 	}
 	// Beside a whole device, a slice is no stage of its pipeline.

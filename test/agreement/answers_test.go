@@ -143,7 +143,7 @@ func (q *question) export() error {
 		spec.StepLimits = &v1alpha1.StepLimits{Tokens: 2048, Sequences: 8}
 	}
 	first := int32(0)
-	for stage, layers := range q.engine.Stages.Split(int(q.model.Architecture.Layers), q.pipeline) {
+	for stage, layers := range q.engine.SplitFor(q.training, int(q.model.Architecture.Layers), q.pipeline) {
 		spec.Stages = append(spec.Stages, v1alpha1.Stage{FirstLayer: first, LastLayer: first + int32(layers) - 1})
 		first += int32(layers)
 		for data := range q.data {

@@ -61,7 +61,7 @@ func trained(t *testing.T, q *question, cluster *fleet.Cluster) bool {
 	planned, refused := q.plan(cluster)
 	exported := q.export()
 	w := q.training
-	byJob := q.pipeline > 1 || w.SequenceParallel || w.Virtual() > 1 || w.Compute != "" || int(q.training.GlobalBatch)%(int(q.training.MicroBatch)*q.data) != 0
+	byJob := q.pipeline > 1 || q.engine.Jobs.ShareTokens(w, &q.model.Architecture) || w.Virtual() > 1 || w.Compute != "" || int(q.training.GlobalBatch)%(int(q.training.MicroBatch)*q.data) != 0
 	if (estimated == nil) != (refused == nil) || estimated == nil && exported != nil || !byJob && (estimated == nil) != (exported == nil) {
 		t.Errorf("%s:\n train  %v\n plan   %v\n export %v", q, estimated, refused, exported)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -29,7 +30,9 @@ func (q *question) read(output, errors string, failed bool) (answer, error) {
 		return answer{Refusal: refusalOf(errors, failed)}, nil
 	}
 	var printed any
-	if err := json.Unmarshal([]byte(output), &printed); err != nil {
+	if err := json.Unmarshal([]byte(output), &printed); err != nil && failed && output == "" {
+		return answer{Refusal: refusalOf(errors, failed)}, nil
+	} else if err != nil {
 		return answer{}, fmt.Errorf("no JSON was printed, but %q and %q: %w", output, errors, err)
 	}
 	read := answer{Basis: basisOf(printed, q.Take[0])}
@@ -81,6 +84,9 @@ func (q *question) combine(values []any) (float64, bool) {
 
 // right says whether the answer agrees with what is known.
 func (q *question) right(a answer) bool {
+	if a.Refusal != "" && q.Judge != refused {
+		return false
+	}
 	low, high := q.Known.interval()
 	number, _ := a.Value.(float64)
 	switch q.Judge {
@@ -97,8 +103,22 @@ func (q *question) right(a answer) bool {
 		return math.Abs(number-low) <= (0.5+exact)*math.Pow10(-q.Digits)
 	case between:
 		return low <= number && number <= high
+	case contains:
+		return hasAll(a.Value, q.Known.Value)
 	}
 	return false
+}
+
+// hasAll says whether a list has every element of another.
+func hasAll(list, wanted any) bool {
+	have, _ := list.([]any)
+	want, _ := wanted.([]any)
+	for _, element := range want {
+		if !slices.Contains(have, element) {
+			return false
+		}
+	}
+	return len(want) > 0
 }
 
 // refusalOf is the first line of the error of a command that failed.

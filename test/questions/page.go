@@ -3,6 +3,7 @@ package questions
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,7 +19,7 @@ func page(questions []question, answers []answer) string {
 	}
 	fmt.Fprintf(&b, introduction, len(questions), len(questions)-missed)
 	topic := ""
-	for i := range questions {
+	for _, i := range byTopic(questions) {
 		q := &questions[i]
 		if q.Topic != topic {
 			topic = q.Topic
@@ -34,6 +35,20 @@ func page(questions []question, answers []answer) string {
 		}
 	}
 	return b.String()
+}
+
+// byTopic orders questions by topic, and the topics as each was first asked of.
+func byTopic(questions []question) []int {
+	first := map[string]int{}
+	order := make([]int, len(questions))
+	for i := range questions {
+		order[i] = i
+		if _, found := first[questions[i].Topic]; !found {
+			first[questions[i].Topic] = i
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return first[questions[a].Topic] - first[questions[b].Topic] })
+	return order
 }
 
 // introduction takes the number of answers, and of those that agree.
@@ -57,16 +72,17 @@ const corrections = `
 `
 
 func (q *question) shortCommand() string {
-	return strings.TrimSuffix(strings.TrimPrefix(q.Command, "kubectl rankwright "), " -o json")
+	command := strings.ReplaceAll(q.Command, " | kubectl rankwright ", " \\| ")
+	return strings.TrimSuffix(strings.TrimPrefix(command, "kubectl rankwright "), " -o json")
 }
 
 // answered is the answer in words, with its range and what it rests on.
 func (q *question) answered(a answer) string {
-	if q.Judge == refused {
-		if a.Refusal == "" {
-			return "not refused"
-		}
+	switch {
+	case a.Refusal != "":
 		return "refused: " + firstSentence(a.Refusal)
+	case q.Judge == refused:
+		return "not refused"
 	}
 	switch value := a.Value.(type) {
 	case bool:

@@ -17,7 +17,7 @@ type question struct {
 	ID       string `json:"id"`
 	Topic    string `json:"topic"`
 	Question string `json:"question"`
-	// Command is the line that answers it, as for a shell, in the folder of this package.
+	// Command is the line that answers it, as for a shell, in the folder of this package; | joins commands.
 	Command string `json:"command"`
 	// Take are paths of the command's JSON (pathValue) whose numbers are added, or multiplied where Judge is "product". Of a
 	// refusal it is what its reason names.
@@ -73,6 +73,8 @@ const (
 	product judge = "product"
 	// between: the answer lies in the interval that is known.
 	between judge = "between"
+	// contains: the list that is answered has all that is known.
+	contains judge = "contains"
 )
 
 func readQuestions() ([]question, error) {

@@ -71,15 +71,22 @@ func TestQuestionsAreSourced(t *testing.T) {
 	}
 }
 
-// ask runs the command of a question as a shell would.
+// ask runs the command of a question, or the commands of its pipe, as a shell would.
 func ask(t *testing.T, q *question) answer {
 	t.Helper()
-	args, found := strings.CutPrefix(q.Command, "kubectl rankwright ")
-	if !found {
-		t.Fatalf("%q is no command of kubectl rankwright", q.Command)
-	}
 	var out, errs bytes.Buffer
-	code := cli.Run(t.Context(), words(args), term.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+	code := term.ExitOK
+	for command := range strings.SplitSeq(q.Command, " | ") {
+		args, found := strings.CutPrefix(command, "kubectl rankwright ")
+		if !found {
+			t.Fatalf("%q is no command of kubectl rankwright", command)
+		}
+		in := strings.NewReader(out.String())
+		out.Reset()
+		if code = cli.Run(t.Context(), words(args), term.Streams{In: in, Out: &out, Err: &errs}); code != term.ExitOK {
+			break
+		}
+	}
 	read, err := q.read(out.String(), errs.String(), code != term.ExitOK)
 	if err != nil {
 		t.Fatalf("%s: exit code %d: %v", q.Command, code, err)
@@ -144,6 +151,13 @@ func TestJudge(t *testing.T) {
 		if got := ranged.right(answer{Value: test.low, Low: test.low, High: test.high}); got != test.want {
 			t.Errorf("18.5 in %g to %g: %t", test.low, test.high, got)
 		}
+	}
+	flags := question{Judge: contains, Known: known{Value: []any{"--tp", "8"}}}
+	if !flags.right(answer{Value: []any{"--tp", "8", "--ep", "8"}}) || flags.right(answer{Value: []any{"--tp", "4"}}) {
+		t.Error("flags are right where all that are known are among them")
+	}
+	if ranged.right(answer{Refusal: "error: no", Low: 18, High: 19}) {
+		t.Error("a refusal answers nothing")
 	}
 	no := question{Judge: refused, Take: []string{"28"}}
 	if !no.right(answer{Refusal: "error: 28 heads"}) || no.right(answer{}) || no.right(answer{Refusal: "error: no such flag"}) {

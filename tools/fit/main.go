@@ -64,7 +64,11 @@ func fitTraining(out string) error {
 	if err != nil {
 		return err
 	}
-	data, err := calibration.MadeTraining(all)
+	recipes, err := truth.TrainingRecipes()
+	if err != nil {
+		return err
+	}
+	data, err := calibration.MadeTraining(all, recipes)
 	if err != nil {
 		return err
 	}

@@ -47,8 +47,14 @@ const (
 func (f *DeviceFlags) Find() (accelerator.Product, error) {
 	var p accelerator.Product
 	if f.name != "" {
+		var mib int64
 		var err error
-		if p, err = accelerator.Find(f.name); err != nil || !f.byHand() {
+		if f.memory != "" {
+			if mib, err = mebibytes(f.memory); err != nil {
+				return p, err
+			}
+		}
+		if p, err = accelerator.FindWith(f.name, mib); err != nil || !f.byHand() {
 			return p, err
 		}
 	} else if f.memory == "" || f.bandwidth == 0 || f.tflops == 0 {

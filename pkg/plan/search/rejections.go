@@ -130,7 +130,7 @@ func (r *Rejections) List() []v1alpha1.RejectedPlan {
 func (e *rejection) explain() (v1alpha1.RejectedPlan, bool) {
 	t := e.tier.Problem
 	f := e.tier.Footprint(-1, e.shape)
-	if f == nil {
+	if f == nil || e.shape.Devices() > 1 && !e.joins() {
 		return v1alpha1.RejectedPlan{}, false
 	}
 	plan := v1alpha1.RejectedPlan{Strategy: words.Shorten(t.Summary(e.shape, t.Copies)+" "+string(e.tier.Weights), 64), Reason: shape.ReasonTooLarge}
@@ -183,4 +183,12 @@ func (e *rejection) explain() (v1alpha1.RejectedPlan, bool) {
 	}
 	plan.Message = fmt.Sprintf("a device needs %s (%s); %s offers %s", words.HumanBytes(need), shape.UseText(f.PerDevice(0, f.Layers)), place, words.HumanBytes(best))
 	return plan, true
+}
+
+// joins says whether any two of the devices can be ranks of one group: partitions of a device cannot.
+func (e *rejection) joins() bool {
+	pools := e.tier.Levels[len(e.tier.Levels)-1]
+	return slices.ContainsFunc(pools, func(p *shape.Pool) bool {
+		return slices.ContainsFunc(p.Parts, func(part shape.Part) bool { return !e.tier.Problem.Classes[part.Class].Apart() })
+	})
 }

@@ -26,11 +26,11 @@ func Made(all []truth.Observation) (Files, error) {
 	return Files{Constants: constants, Cells: append(cells, '\n')}, err
 }
 
-// MadeTraining fits the constants of training, which share none with serving, and writes them.
-func MadeTraining(all []truth.Observation) ([]byte, error) {
+// MadeTraining fits the constants of training, which share none with serving, and writes them. Recipes widen the ranges of what is furthest from what is fitted to.
+func MadeTraining(all, recipes []truth.Observation) ([]byte, error) {
 	fitted := Training(all)
 	c := FitTraining(fitted)
-	SetTrainingSpreads(c, fitted)
+	SetTrainingSpreads(c, fitted, recipes)
 	data, err := cost.FormatTraining(c)
 	return append(data, '\n'), err
 }

@@ -68,7 +68,11 @@ func TestTrainingIsFittedAsWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := calibration.MadeTraining(all)
+	recipes, err := truth.TrainingRecipes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := calibration.MadeTraining(all, recipes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -198,8 +198,12 @@ var TrainingSchemes = []func(*truth.Observation) []string{
 	func(o *truth.Observation) []string { return []string{o.Family.Architecture, string(o.Family.Engine)} },
 }
 
-// SetTrainingSpreads sets how far measurements are from estimates at each basis; none is narrower than a nearer one.
-func SetTrainingSpreads(c *cost.TrainingCalibration, observations []truth.Observation) {
+// fewestRecipes is how many published rates at a basis say how far estimates are off there.
+const fewestRecipes = 10
+
+// SetTrainingSpreads sets how far measurements are from estimates at each basis: what is left out of the observations is, and what nothing
+// was fitted to. None is narrower than a nearer one.
+func SetTrainingSpreads(c *cost.TrainingCalibration, observations, recipes []truth.Observation) {
 	last := 0.0
 	for i, scheme := range TrainingSchemes {
 		var off []float64
@@ -207,6 +211,14 @@ func SetTrainingSpreads(c *cost.TrainingCalibration, observations []truth.Observ
 			off = append(off, list...)
 		}
 		last = max(last, math.Round(Quantile(off, coverage)*1e3)/1e3)
+		if off = TrainingOff(c, AtBasis(c, recipes, cost.SameFamily+cost.Basis(i))); len(off) >= fewestRecipes {
+			last = max(last, math.Round(Quantile(off, coverage)*1e3)/1e3)
+		}
 		c.Spreads[i] = last
 	}
+}
+
+// AtBasis are the observations whose estimates rest on a basis.
+func AtBasis(c *cost.TrainingCalibration, observations []truth.Observation, basis cost.Basis) []truth.Observation {
+	return slices.DeleteFunc(slices.Clone(observations), func(o truth.Observation) bool { return c.Basis(o.Family, o.Training) != basis })
 }

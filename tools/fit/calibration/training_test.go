@@ -56,6 +56,34 @@ func TestTablesOfTraining(t *testing.T) {
 	}
 }
 
+// TestRecipes holds ranges to published rates of training that nothing is fitted to.
+func TestRecipes(t *testing.T) {
+	all, err := truth.TrainingRecipes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cost.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := c.Training()
+	inside, total := 0, 0
+	for i, off := range calibration.TrainingOff(of, all) {
+		if basis := of.Basis(all[i].Family, all[i].Training); basis == cost.Roofline {
+			total++
+			if off <= of.Spread(basis) {
+				inside++
+			}
+		}
+		t.Logf("%s: %.0f %% off", all[i].Cell, 100*off)
+	}
+	figure.Report("recipes", "training rate in its range on the roofline", fmt.Sprintf("%d of %d", inside, total)).Hold(t)
+	if len(all) < 35 || float64(inside) < 0.85*float64(total) {
+		t.Errorf("%d of %d in their ranges on the roofline, of %d in all", inside, total, len(all))
+	}
+	figure.Percent("recipes", "training rate, median error", calibration.Quantile(calibration.TrainingOff(of, all), 0.5), 0.4, len(all)).Hold(t)
+}
+
 // TestMegatronTable holds the operations of training to the formula of the paper that the table is from.
 func TestMegatronTable(t *testing.T) {
 	all, err := truth.Training()

@@ -117,6 +117,7 @@ var products = []struct{ words, product string }{
 	{"a100_40gb", "NVIDIA A100-SXM4-40GB"},
 	{"L40S", "NVIDIA L40S"},
 	{"GB200", "NVIDIA GB200"},
+	{"GB300", "NVIDIA GB300"},
 	{"B200 180GB", "NVIDIA B200"},
 	{"B200-SXM", "NVIDIA B200"},
 	{"b200_sxm", "NVIDIA B200"},
