@@ -1,12 +1,18 @@
 package estimate
 
-import "testing"
+import (
+	"math"
+	"testing"
+
+	bars "github.com/rankwright/rankwright/test/figure"
+)
 
 // TestGPTOSSElsewhere holds GPT-OSS-120B, which no fitted table has with vLLM, to figures that were published elsewhere: they lie in the printed
 // ranges, and no estimate is off by more than 30 %. Sources: https://github.com/SemiAnalysisAI/InferenceX/issues/828 (1024 tokens in and out,
 // TP8 on H100), https://github.com/SemiAnalysisAI/InferenceX/pull/1061 (one MI300X), both with lengths drawn from 80 to 100 % of what they name, and
 // https://www.millstoneai.com/inference-benchmark/gpt-oss-120b-mxfp4 (849 tokens/s of 10 requests on one H200).
 func TestGPTOSSElsewhere(t *testing.T) {
+	most, count := 0.0, 0
 	const drawn = 922 // the mean of lengths from 80 to 100 % of 1024
 	for _, test := range []struct {
 		product       string
@@ -31,8 +37,10 @@ func TestGPTOSSElsewhere(t *testing.T) {
 		}
 		estimated, of := *got.TPOTMillis, got.Ranges.TPOTMillis
 		t.Logf("%d × %s, %d requests: %.1f ms (%.1f to %.1f), %.2f published: %+.0f %%", test.tensor, test.product, test.concurrency, estimated, of.Low, of.High, test.milli, 100*(estimated/test.milli-1))
-		if off := estimated / test.milli; test.milli < of.Low || test.milli > of.High || off > 1.3 || off < 1/1.3 {
+		most, count = max(most, math.Abs(estimated/test.milli-1)), count+1
+		if test.milli < of.Low || test.milli > of.High {
 			t.Errorf("%d × %s, %d requests: %.1f ms (%.1f to %.1f), %.2f were published", test.tensor, test.product, test.concurrency, estimated, of.Low, of.High, test.milli)
 		}
 	}
+	bars.Percent("GPT-OSS-120B with vLLM, published elsewhere", "TPOT, largest error", most, 0.30, count).Hold(t)
 }

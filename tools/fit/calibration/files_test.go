@@ -27,6 +27,9 @@ func embedded(t *testing.T, name string) []byte {
 // TestConstantsAreFittedAsWritten: whoever fits again what lies in this repository gets the constants that are built in, and what was measured over what they give. The widths
 // of ranges take minutes, so that they are compared where all cases are: then files are the same byte for byte.
 func TestConstantsAreFittedAsWritten(t *testing.T) {
+	if raced {
+		t.Skip("a fit takes minutes under the race detector, which has nothing to find in it: make exhaustive runs it without")
+	}
 	all, built := measurements(t)
 	if every {
 		made, err := calibration.Made(all)
