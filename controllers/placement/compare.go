@@ -119,7 +119,7 @@ func (r *Reconciler) compare(ctx context.Context, placement *v1alpha1.ModelPlace
 		return err
 	}
 	var calibrations string
-	if request.Site, calibrations, err = r.site(ctx); err != nil {
+	if request.Site, calibrations, err = r.calibrations(ctx); err != nil {
 		return err
 	}
 	key := client.ObjectKeyFromObject(placement)

@@ -130,6 +130,13 @@ func ParsePrometheus(content []byte) (Scrape, error) {
 	return s, nil
 }
 
+// Add adds the metrics of another engine that serves the same model.
+func (s Scrape) Add(other Scrape) {
+	for of, n := range other {
+		s[of] += n
+	}
+}
+
 // add sums a metric of an engine; another one is left out.
 func (s Scrape) add(name string, labels map[string]string, value float64) {
 	prefix, own, ok := strings.Cut(name, ":")
