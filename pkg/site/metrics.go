@@ -49,7 +49,8 @@ func ParseMetrics(content []byte) (Scrape, error) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		if lines++; lines > mostSeries {
+		lines++
+		if lines > mostSeries {
 			return nil, fmt.Errorf("more than %d lines of metrics: name the endpoint of one engine", mostSeries)
 		}
 		name, rest := cutName(line)
