@@ -32,9 +32,8 @@ const (
 // complete fills in what an engine does not say of itself: what the plan has it run, and on what.
 func (o *Observer) complete(ctx context.Context, plan *v1alpha1.ShardingPlan, m *v1alpha1.Measurement) error {
 	s := &plan.Spec
-	d := s.Strategy
-	m.Model, m.Engine, m.Weights, m.KVCacheType, m.Replicas = s.Model.Name, s.Engine, s.Quantization, s.KVCacheType, d.Replicas
-	m.Parallelism = &v1alpha1.Parallelism{Tensor: &d.Tensor, Pipeline: &d.Pipeline, Data: &d.Data, Expert: &d.Expert}
+	of := site.OfPlan(s, "")
+	m.Model, m.Engine, m.Weights, m.KVCacheType, m.Replicas, m.Parallelism = of.Model, of.Engine, of.Weights, of.KVCacheType, of.Replicas, of.Parallelism
 	inventory := &v1alpha1.AcceleratorInventory{}
 	found, err := objects.Read(ctx, o.Client, types.NamespacedName{Name: s.Nodes[0].Node}, inventory)
 	if err != nil || !found {
