@@ -24,6 +24,10 @@ type ModelPlacementStatus struct {
 	// What the plan in force should deliver. It is computed, not measured.
 	// +optional
 	Estimate *Estimate `json:"estimate,omitempty"`
+	// What the pods deliver, by their engines' metrics, beside what is estimated for the load that they have; absent where the operator does not read
+	// metrics, or there are none.
+	// +optional
+	Observed *ObservedService `json:"observed,omitempty"`
 	// Name of the ShardingPlan in force; absent where none is.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
@@ -136,6 +140,44 @@ type Estimate struct {
 	// What would be estimated without the site's own measurements, which moved the numbers above; absent where none did.
 	// +optional
 	Uncalibrated *UncalibratedEstimate `json:"uncalibrated,omitempty"`
+}
+
+// ObservedService is what the pods of a placement delivered over some time, and what is estimated for the load that they had.
+type ObservedService struct {
+	// When it was looked at last.
+	// +optional
+	Time metav1.Time `json:"time,omitzero"`
+	// Requests that got their first token.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Requests int32 `json:"requests,omitempty"`
+	// Tokens of a prompt, in the mean.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	InputTokens int32 `json:"inputTokens,omitempty"`
+	// Tokens of an answer, in the mean.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	OutputTokens int32 `json:"outputTokens,omitempty"`
+	// Requests in flight over all copies, in the mean.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Concurrency int32 `json:"concurrency,omitempty"`
+	// Generated tokens per second over all copies.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TokensPerSecond int64 `json:"tokensPerSecond,omitempty"`
+	// Time to the first token in the median, in milliseconds.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TTFTMillis int64 `json:"ttftMillis,omitempty"`
+	// Time for each further token in the median, in microseconds.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TPOTMicros int64 `json:"tpotMicros,omitempty"`
+	// What is estimated for this load, with the site's own measurements; absent where nothing can be estimated.
+	// +optional
+	Estimate *Estimate `json:"estimate,omitempty"`
 }
 
 // UncalibratedEstimate is what would be estimated without the site's own measurements.

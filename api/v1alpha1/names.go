@@ -63,6 +63,9 @@ const (
 	// ConditionImprovable says that a plan made now would be better than the one in force, and by how much (placement). Nothing follows from
 	// it.
 	ConditionImprovable = "Improvable"
+	// ConditionAsEstimated says that the pods are as fast as is estimated for their load, by their engines' metrics (placement). It is there where the
+	// operator reads these.
+	ConditionAsEstimated = "AsEstimated"
 	// ConditionActive says that the ledger holds the plan (plan).
 	ConditionActive = "Active"
 	// ConditionDetected says that every backend could look (inventory).

@@ -37,6 +37,7 @@ import (
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/meshes"
 	"github.com/rankwright/rankwright/controllers/notes"
+	"github.com/rankwright/rankwright/controllers/observed"
 	"github.com/rankwright/rankwright/controllers/placement"
 	"github.com/rankwright/rankwright/controllers/readiness"
 	"github.com/rankwright/rankwright/controllers/repair"
@@ -76,6 +77,10 @@ type Options struct {
 	Housekeeping time.Duration
 	// Comparing is how often plans in force are compared with fresh ones; 0 means every five minutes.
 	Comparing time.Duration
+	// Observing is how often the metrics of engines are read; 0 means that they are not.
+	Observing time.Duration
+	// Get reads what is at an address of a pod; nil means by HTTP.
+	Get func(ctx context.Context, address string) ([]byte, error)
 	// Planner makes plans; nil means this product's.
 	Planner placement.Planner
 	// Wrap, if set, stands before every write: a test ends an operator there.
@@ -179,6 +184,11 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 		})),
 		mgr.Add(&listener{monitor: monitor, elected: mgr.Elected(), wake: woken, period: period, log: options.Log}),
 	)
+	if options.Observing > 0 {
+		err = errors.Join(err, mgr.Add(&observed.Observer{
+			Client: cached, Get: getter(options.Get), Site: reconciler.Site, Events: reconciler.Events, Now: options.Now, Every: options.Observing, Log: options.Log,
+		}))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("housekeeping: %w", err)
 	}

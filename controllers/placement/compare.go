@@ -21,6 +21,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/pkg/shape"
+	"github.com/rankwright/rankwright/pkg/site"
 )
 
 // restShare is how many times as long as a comparison took nothing is compared after it. So comparing takes at most a tenth of one
@@ -119,7 +120,7 @@ func (r *Reconciler) compare(ctx context.Context, placement *v1alpha1.ModelPlace
 		return err
 	}
 	var calibrations string
-	if request.Site, calibrations, err = r.site(ctx); err != nil {
+	if request.Site, calibrations, err = r.calibrations(ctx); err != nil {
 		return err
 	}
 	key := client.ObjectKeyFromObject(placement)
@@ -127,7 +128,8 @@ func (r *Reconciler) compare(ctx context.Context, placement *v1alpha1.ModelPlace
 	if r.comparisons.get(key).compared == of {
 		return nil
 	}
-	condition, err := r.improvable(ctx, request, may, now.Cluster(own, evicts(placement, now.Pods)))
+	product := productOf(now, &own[0].Spec)
+	condition, err := r.improvable(ctx, request, product, may, now.Cluster(own, evicts(placement, now.Pods)))
 	if err != nil {
 		return err
 	}
@@ -140,7 +142,8 @@ func (r *Reconciler) compare(ctx context.Context, placement *v1alpha1.ModelPlace
 }
 
 // improvable compares the plan in force, which the request has as the previous one, with the one that would be made if the spec were new.
-func (r *Reconciler) improvable(ctx context.Context, request shape.Request, may allowance, cluster *fleet.Cluster) (*metav1.Condition, error) {
+// Product is that of its first device.
+func (r *Reconciler) improvable(ctx context.Context, request shape.Request, product string, may allowance, cluster *fleet.Cluster) (*metav1.Condition, error) {
 	var fresh *v1alpha1.ShardingPlanSpec
 	err := guarded(ctx, func() (err error) {
 		if fresh, err = r.limited(ctx, mostBudget, cluster, request); err == nil {
@@ -161,8 +164,22 @@ func (r *Reconciler) improvable(ctx context.Context, request shape.Request, may 
 	case sameLayout(request.Previous, fresh):
 		return condition(v1alpha1.ConditionImprovable, metav1.ConditionFalse, "NoBetterPlan", "A plan that was made now would be the same."), nil
 	default:
-		return improvement(&request.Placement.Spec.Workload, request.Previous, fresh), nil
+		inForce, workload := *request.Previous, &request.Placement.Spec.Workload
+		inForce.Estimate = site.Moved(&inForce, product, workload.Inference, request.Site)
+		return improvement(workload, &inForce, fresh), nil
 	}
+}
+
+// productOf is the product of a plan's first device; "" where its node is not known.
+func productOf(now *fleet.Snapshot, spec *v1alpha1.ShardingPlanSpec) string {
+	inventory := now.Host(spec.Nodes[0].Node).Inventory
+	if inventory == nil {
+		return ""
+	}
+	if device := inventory.Status.Device(spec.Nodes[0].Devices[0]); device != nil {
+		return device.Product
+	}
+	return ""
 }
 
 // evicts returns for which nodes a plan would have its pods evicted there.

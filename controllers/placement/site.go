@@ -24,8 +24,14 @@ type sites struct {
 // aging is how often it is looked whether measurements have become old: they age by months.
 const aging = 7 * 24 * time.Hour
 
-// site returns what the cluster's calibrations say, nil where there is none, and their versions, which are part of what a plan depends on.
-func (r *Reconciler) site(ctx context.Context) (*site.Compiled, string, error) {
+// Site returns what the cluster's calibrations say, nil where there is none.
+func (r *Reconciler) Site(ctx context.Context) (*site.Compiled, error) {
+	compiled, _, err := r.calibrations(ctx)
+	return compiled, err
+}
+
+// calibrations returns what the cluster's calibrations say, nil where there is none, and their versions, which are part of what a plan depends on.
+func (r *Reconciler) calibrations(ctx context.Context) (*site.Compiled, string, error) {
 	var list v1alpha1.SiteCalibrationList
 	if err := r.Client.List(ctx, &list); err != nil {
 		return nil, "", fmt.Errorf("list SiteCalibrations: %w", err)

@@ -158,7 +158,7 @@ func (r *Reconciler) attempt(ctx context.Context, placement *v1alpha1.ModelPlace
 		return nil, inForce, err
 	}
 	var calibrations string
-	if request.Site, calibrations, err = r.site(ctx); err != nil {
+	if request.Site, calibrations, err = r.calibrations(ctx); err != nil {
 		return nil, inForce, err
 	}
 	question := question{

@@ -213,3 +213,42 @@ func TestCalibrateRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestCalibrationAmongManifests plans with a SiteCalibration among the inventories: both numbers are printed, and the explanation has what the estimate was without it.
+func TestCalibrationAmongManifests(t *testing.T) {
+	t.Chdir(clitest.Testdata(t, "calibration"))
+	folder := t.TempDir()
+	write := func(name, content string) string {
+		file := filepath.Join(folder, name)
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	out, _, _ := runAt(t, today, nil, "calibrate", "medium.json", "short.json", "-o", "yaml", "--device", "NVIDIA A100-SXM4-80GB", "--engine", "vLLM")
+	measured := write("site.yaml", out)
+	inventory := write("inventory.yaml", `apiVersion: rankwright.dev/v1alpha1
+kind: AcceleratorInventory
+metadata: {name: node}
+status:
+  devices:
+  - {id: "nvidia-0000:17:00.0", vendor: nvidia, family: GPU, product: NVIDIA A100-SXM4-80GB, architecture: Ampere, memory: {totalMiB: 81920}, health: {state: Healthy}, performance: {memoryBandwidthMBps: 2039000, peak: [{precision: BF16, gflops: 312000}]}}
+`)
+	asked := []string{"plan", "-f", inventory, "--model", "Qwen3-14B", "--max-model-len", "4096"}
+	plain, errs, code := runAt(t, today, nil, asked...)
+	if code != term.ExitOK || strings.Contains(plain, "Measured:") {
+		t.Fatalf("exit code %d, %s, %s", code, plain, errs)
+	}
+	for _, also := range [][]string{{"-f", measured}, {"--calibration", measured}} {
+		with, errs, code := runAt(t, today, nil, append(append([]string{}, asked...), also...)...)
+		if code != term.ExitOK || !strings.Contains(with, "Throughput:   estimated ") || !strings.Contains(with, "Measured:     site: 2 measurements of 2025-11-12") {
+			t.Errorf("%v: exit code %d, %s, %s", also, code, with, errs)
+		}
+	}
+	explained, _, _ := runAt(t, today, nil, append(asked, "--calibration", measured, "-o", "explain")...)
+	for _, part := range []string{"Without:", "the measurements of the site: TPOT ", "They move them by factors of "} {
+		if !strings.Contains(explained, part) {
+			t.Errorf("the explanation lacks %q: %s", part, explained)
+		}
+	}
+}

@@ -17,7 +17,7 @@ import (
 
 // kinds asks for one object of each kind.
 func (i Installation) kinds(ctx context.Context) (string, error) {
-	kinds := []string{"AcceleratorInventory", "ModelPlacement", "ShardingPlan", "DeviceMesh"}
+	kinds := []string{"AcceleratorInventory", "ModelPlacement", "ShardingPlan", "DeviceMesh", "SiteCalibration"}
 	for _, kind := range kinds {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind + "List"))

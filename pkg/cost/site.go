@@ -40,7 +40,27 @@ type Site struct {
 	pace   process // of time per token and of rates, which are two views of the same steps
 	first  process
 	known  []subject // what was measured
+	held   map[holding]int64
 }
+
+// holding is where an engine has less memory for its cache than is counted.
+type holding struct {
+	engine  Engine
+	product string
+}
+
+// Hold tells how many bytes of each device an engine was seen to have less for its cache on a product than is counted; of several the most counts. It is
+// for whoever makes the site.
+func (s *Site) Hold(engine Engine, product string, bytes int64) {
+	if s.held == nil {
+		s.held = map[holding]int64{}
+	}
+	at := holding{engine, product}
+	s.held[at] = max(s.held[at], bytes)
+}
+
+// HeldBack returns the bytes of each device that an engine has less for its cache on a product than is counted.
+func (s *Site) HeldBack(engine Engine, product string) int64 { return s.held[holding{engine, product}] }
 
 // NewSite compiles samples of serving. It takes time by the cube of their number.
 func NewSite(source string, samples []Sample) *Site {

@@ -21,13 +21,13 @@ type look struct {
 // look asks the planner about a workload on so many devices of the deployment's product.
 func (p *place) look(of *v1alpha1.ModelPlacementSpec, limits shape.Limits, devices int) (*look, error) {
 	of.Engine, of.Quantization, of.KVCacheType = p.Engine.Name, v1alpha1.Quantization(p.Weights), v1alpha1.KVCacheType(p.KV)
-	request := shape.Request{Placement: &v1alpha1.ModelPlacement{Spec: *of}, Model: p.Model, Limits: limits}
+	request := shape.Request{Placement: &v1alpha1.ModelPlacement{Spec: *of}, Model: p.Model, Limits: limits, Site: p.Site}
 	problem, err := shape.New(fleet.NewCluster([]fleet.Node{nodeOf(&p.Product)}), request)
 	if err != nil {
 		return nil, err
 	}
 	wires := &fleet.Wires{Link: p.Product.LinkMBps > 0, Network: int64(p.device.Network)}
-	return &look{problem.Tier(shape.Setting{Format: problem.Ladder[0]}), problem.Imagined(0, wires, p.island, devices), problem.Classes[0].Facts.Memory}, nil
+	return &look{problem.Tier(shape.Setting{Format: problem.Ladder[0]}), problem.Imagined(0, wires, p.island, devices), problem.Memory(0)}, nil
 }
 
 // nodeOf returns a node with one free device of a product.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/engine"
@@ -296,6 +297,9 @@ func (s *Serving) on(p *place, l *look) (*Answer, error) {
 	}
 	a := s.answer(p)
 	a.Warnings = append(slices.Clip(a.Warnings), l.tier.Problem.AssumedOfServing()...)
+	if held := l.memory.HeldBackBytes; held > 0 {
+		a.Warnings = append(slices.Clip(a.Warnings), fmt.Sprintf("%s had %s less for its cache here than is counted, which are held back", p.Engine.Name, words.HumanBytes(held)))
+	}
 	a.show(c.Footprint.Footprint, c.Ends, l.memory)
 	a.judge()
 	if !a.Fits {

@@ -34,6 +34,19 @@ func (a *Answer) site(copies float64) {
 	}
 }
 
+// CacheShortfall returns how many bytes of each device the cache is smaller than is counted where one instance holds so many tokens; 0 where it is not.
+func (a *Answer) CacheShortfall(tokens int64) int64 {
+	counted := a.CacheTokens()
+	if counted <= tokens {
+		return 0
+	}
+	least := int64(math.MaxInt64)
+	for i := range a.Stages {
+		least = min(least, a.Stages[i].CacheRoom)
+	}
+	return int64(float64(least) * (1 - float64(tokens)/float64(counted)))
+}
+
 // CacheTokens returns how many tokens of sequences of the full length the KV caches of one instance hold: as many as its tightest stage does.
 func (a *Answer) CacheTokens() int64 {
 	least := math.Inf(1)

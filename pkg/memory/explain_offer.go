@@ -17,6 +17,18 @@ type OfferLine struct {
 
 // ExplainOffer returns the arithmetic of Offer. The last line is the offer.
 func ExplainOffer(name v1alpha1.Engine, training bool, permille int64, d Device) []OfferLine {
+	held := d.HeldBackBytes
+	d.HeldBackBytes = 0
+	lines := explainOffer(name, training, permille, d)
+	if held > 0 {
+		whole := lines[len(lines)-1].Bytes
+		lines[len(lines)-1].Name = "offered at most"
+		lines = append(lines, OfferLine{"offered", max(0, whole-held), fmt.Sprintf("%s - %s that the engine was seen here to have less for its cache", amount(whole), amount(held))})
+	}
+	return lines
+}
+
+func explainOffer(name v1alpha1.Engine, training bool, permille int64, d Device) []OfferLine {
 	visible := d.visible()
 	lines := []OfferLine{{"reported by the driver", d.TotalBytes, ""}}
 	switch {

@@ -112,8 +112,12 @@ func (f *Footprint) Reads(first, end int) int64 {
 
 // Offer returns what a device has for the layers of an engine that takes a part of it, in permille; 0 takes the engine's
 // default. Under SGLang's rule a device of which others hold more than a 100th offers nothing, since its part for
-// activations is gone.
+// activations is gone. What is held back of the device is not offered.
 func Offer(name v1alpha1.Engine, training bool, permille int64, d Device) int64 {
+	return max(0, offer(name, training, permille, d)-d.HeldBackBytes)
+}
+
+func offer(name v1alpha1.Engine, training bool, permille int64, d Device) int64 {
 	free := bounded(d.visible() - d.OthersBytes - contextBytes)
 	e, err := engine.Find(name)
 	if err != nil || training {

@@ -38,6 +38,12 @@ func (f *Footprint) Room(first, end int, d Device) Room {
 	if r.Reason == "" {
 		r.Reason = f.refuseLoading(first, end, free)
 	}
+	if d.HeldBackBytes > 0 {
+		r.Limit, r.Free = r.Limit-d.HeldBackBytes, r.Free-d.HeldBackBytes
+		if r.Free < 0 && r.Reason == "" {
+			r.Reason = fmt.Sprintf("%s are missing, since %s are held back by what was measured here: use a smaller precision, more devices or larger ones", text(-r.Free), text(d.HeldBackBytes))
+		}
+	}
 	r.Free = max(0, r.Free)
 	r.Sequences, r.Running = f.roomFor(first, end, max(0, r.Free-f.step.of(first, end)))
 	if r.Reason == "" && u.Cache > r.Free {

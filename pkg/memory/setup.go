@@ -82,6 +82,8 @@ type Device struct {
 	VisibleBytes int64
 	// OthersBytes is held by processes outside the plan.
 	OthersBytes int64
+	// HeldBackBytes is what an engine was seen to have less for its cache on such a device than is counted.
+	HeldBackBytes int64
 }
 
 const (

@@ -158,9 +158,18 @@ func (a *Tier) Constants(d *cost.Device) *cost.Constants { return a.rated(d).est
 // Estimator returns what estimates the costs on a device.
 func (a *Tier) Estimator(d *cost.Device) *cost.Estimator { return a.rated(d).estimator }
 
+// Memory returns the memory of a class's devices, less what the engine was seen at the site to have less of them.
+func (t *Problem) Memory(class int32) memory.Device {
+	d := t.Classes[class].Facts.Memory
+	if t.request.Site != nil && t.Workload.Training == nil {
+		d.HeldBackBytes = t.request.Site.HeldBack(cost.Engine(t.Engine.Name), d.Product)
+	}
+	return d
+}
+
 // Offer returns the bytes that a device of a class with so many free bytes has for the layers.
 func (t *Problem) Offer(class int32, free int64) int64 {
-	d := t.Classes[class].Facts.Memory
+	d := t.Memory(class)
 	d.OthersBytes = max(0, d.TotalBytes-free)
 	return memory.Offer(t.Engine.Name, t.Workload.Training != nil, t.served.permille, d)
 }

@@ -49,12 +49,16 @@ func Compile(calibrations []v1alpha1.SiteCalibration, now time.Time) (*cost.Site
 	var samples []cost.Sample
 	var failures []error
 	var used []dated
+	var holds []hold
 	for _, m := range list {
 		doubt := m.doubt(now)
 		if m.EngineVersion != newest[m.Engine] {
 			doubt += otherVersion
 		}
 		own, err := Samples(m.Measurement, doubt)
+		if short, engine, product := shortfall(m.Measurement); short > 0 {
+			holds = append(holds, hold{engine, product, short})
+		}
 		if err != nil {
 			failures = append(failures, fmt.Errorf("%s: %s on %s: %w", m.of, m.Model, m.Device, err))
 			continue
@@ -63,10 +67,34 @@ func Compile(calibrations []v1alpha1.SiteCalibration, now time.Time) (*cost.Site
 			samples, used = append(samples, own...), append(used, m)
 		}
 	}
-	if len(used) == 0 {
+	if len(used)+len(holds) == 0 {
 		return nil, failures
 	}
-	return cost.NewSite(source(used), samples), failures
+	made := cost.NewSite(source(used), samples)
+	for _, h := range holds {
+		made.Hold(h.engine, h.product, h.bytes)
+	}
+	return made, failures
+}
+
+// hold is what an engine had less for its cache on a product than is counted.
+type hold struct {
+	engine  cost.Engine
+	product string
+	bytes   int64
+}
+
+// shortfall is by how many bytes of each device the cache of a measurement is smaller than is counted; 0 where it is not, or nothing is known of it. A
+// larger one is not counted on: another start may have less.
+func shortfall(m *v1alpha1.Measurement) (bytes int64, engine cost.Engine, product string) {
+	if m.CacheTokens == 0 {
+		return 0, "", ""
+	}
+	a, err := Estimate(m, nil)
+	if err != nil || !a.Fits {
+		return 0, "", ""
+	}
+	return a.CacheShortfall(m.CacheTokens), cost.Engine(a.Engine), a.Device
 }
 
 // dated is a measurement of a calibration.
@@ -105,9 +133,9 @@ func source(list []dated) string {
 	}
 	slices.Sort(names)
 	text := fmt.Sprintf("%s: %s", strings.Join(names, ", "), words.Counted(len(list), "measurement"))
-	switch {
-	case days[0] == "":
-	case days[0] == days[1]:
+	switch days[0] {
+	case "":
+	case days[1]:
 		text += " of " + days[0]
 	default:
 		text += " from " + days[0] + " to " + days[1]

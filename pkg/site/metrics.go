@@ -49,7 +49,8 @@ func ParseMetrics(content []byte) (Scrape, error) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		if lines++; lines > mostSeries {
+		lines++
+		if lines > mostSeries {
 			return nil, fmt.Errorf("more than %d lines of metrics: name the endpoint of one engine", mostSeries)
 		}
 		name, rest := cutName(line)
@@ -128,6 +129,13 @@ func ParsePrometheus(content []byte) (Scrape, error) {
 		s.add(r.Metric["__name__"], r.Metric, n)
 	}
 	return s, nil
+}
+
+// Add adds the metrics of another engine that serves the same model.
+func (s Scrape) Add(other Scrape) {
+	for of, n := range other {
+		s[of] += n
+	}
 }
 
 // add sums a metric of an engine; another one is left out.

@@ -15,8 +15,8 @@ var (
 	longest     = regexp.MustCompile(`Maximum concurrency for ([0-9,]+) tokens per request`)
 	version     = regexp.MustCompile(`(?:vLLM API server version|Initializing a V1 LLM engine \(v?)\s*([0-9]+(?:\.[0-9a-z+]+)+)`)
 	served      = regexp.MustCompile(`(?:model=|'model': |model_tag': )'([^']+)'`)
-	engineCore  = regexp.MustCompile(`EngineCore(?:_DP[0-9]+)?`)
-	degreeInLog = regexp.MustCompile(`(tensor|pipeline|data)_parallel_size(?:=|': )([0-9]+)`)
+	engineCore  = regexp.MustCompile(`EngineCore(?:_DP\d+)?`)
+	degreeInLog = regexp.MustCompile(`(tensor|pipeline|data)_parallel_size(?:=|': )(\d+)`)
 )
 
 // startUp reads the start-up log of vLLM: how many tokens the caches of all its engine cores hold.

@@ -24,6 +24,7 @@ var definitions = []string{
 	"CustomResourceDefinition.apiextensions.k8s.io /devicemeshes.rankwright.dev",
 	"CustomResourceDefinition.apiextensions.k8s.io /modelplacements.rankwright.dev",
 	"CustomResourceDefinition.apiextensions.k8s.io /shardingplans.rankwright.dev",
+	"CustomResourceDefinition.apiextensions.k8s.io /sitecalibrations.rankwright.dev",
 }
 
 func clients(t *testing.T) kubernetes.Interface {

@@ -138,6 +138,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.NICApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("NUMANode"):
 		return &apiv1alpha1.NUMANodeApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ObservedService"):
+		return &apiv1alpha1.ObservedServiceApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Parallelism"):
 		return &apiv1alpha1.ParallelismApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PCIDevice"):

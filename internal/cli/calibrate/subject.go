@@ -13,6 +13,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/estimate"
 	"github.com/rankwright/rankwright/pkg/model"
+	"github.com/rankwright/rankwright/pkg/site"
 )
 
 // subject is what was measured, in flags.
@@ -129,9 +130,8 @@ func (k *known) planOf(m *v1alpha1.Measurement) (*v1alpha1.ShardingPlan, error) 
 // from fills in what a plan says.
 func (k *known) from(plan *v1alpha1.ShardingPlan, m *v1alpha1.Measurement) {
 	s := &plan.Spec
-	m.Model, m.Engine, m.Weights, m.KVCacheType, m.Replicas = s.Model.Name, s.Engine, s.Quantization, s.KVCacheType, s.Strategy.Replicas
-	d := s.Strategy
-	m.Parallelism = &v1alpha1.Parallelism{Tensor: &d.Tensor, Pipeline: &d.Pipeline, Data: &d.Data, Expert: &d.Expert}
+	of := site.OfPlan(s, "")
+	m.Model, m.Engine, m.Weights, m.KVCacheType, m.Replicas, m.Parallelism = of.Model, of.Engine, of.Weights, of.KVCacheType, of.Replicas, of.Parallelism
 	for i := range s.Nodes {
 		for _, id := range s.Nodes[i].Devices {
 			if product := k.products[at(s.Nodes[i].Node, id)]; product != "" && m.Device == "" {

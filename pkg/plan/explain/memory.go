@@ -34,7 +34,7 @@ func (e *explainer) memory(p *search.Portion) []StageMemory {
 		at := search.Fullest(t, p, i)
 		d, n := t.Cluster.Device(at), t.Cluster.NodeOf(at)
 		class := t.Classes[d.Class]
-		have := class.Facts.Memory
+		have := t.Memory(d.Class)
 		have.OthersBytes = max(0, have.TotalBytes-d.FreeBytes)
 		s := StageMemory{
 			Stage: i, FirstLayer: first, LastLayer: end - 1, Lines: p.Footprint.Explain(first, end), UsedBytes: p.Footprint.PerDevice(first, end).TotalBytes,

@@ -2,15 +2,19 @@ package operator
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/internal/cli"
+	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/test/plantest"
 )
 
@@ -60,6 +64,25 @@ func TestMeasurementsOfTheSiteMoveNewPlans(t *testing.T) {
 	}
 	if u := after.Uncalibrated; u.TokensPerSecond != before.TokensPerSecond || !strings.HasPrefix(u.Source, "lab: 1 measurement of ") {
 		t.Errorf("without the site %+v, want %+v", u, before.TokensPerSecond)
+	}
+}
+
+// TestWhatCalibratePrintsIsTaken gives the API server what the command line makes of a benchmark.
+func TestWhatCalibratePrintsIsTaken(t *testing.T) {
+	w := newWorld(t, justLedger)
+	var out, errs strings.Builder
+	args := []string{"calibrate", "../../../pkg/site/testdata/vllm.json", "../../../pkg/site/testdata/vllm-startup.log", "--device", "NVIDIA A100-SXM4-80GB", "--name", "made", "-o", "json"}
+	if code := cli.Run(w.Context(), args, term.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}); code != term.ExitOK {
+		t.Fatal(errs.String())
+	}
+	made := &unstructured.Unstructured{}
+	w.Must(json.Unmarshal([]byte(out.String()), made))
+	w.Must(w.Create(w.Context(), made))
+	kept := &v1alpha1.SiteCalibration{}
+	w.Must(w.Get(w.Context(), client.ObjectKey{Name: "made"}, kept))
+	w.Must(w.Delete(w.Context(), kept))
+	if len(kept.Spec.Measurements) != 2 || kept.Spec.FreshDays != 90 || kept.Spec.Measurements[0].MilliTokensPerSecond != 1410250 {
+		t.Errorf("%+v", kept.Spec)
 	}
 }
 

@@ -152,6 +152,6 @@ func laboratory(o *truth.Observation) string {
 // drawn is a number that words are drawn by.
 func drawn(words ...string) uint32 {
 	h := fnv.New32a()
-	fmt.Fprint(h, words)
+	_, _ = fmt.Fprint(h, words)
 	return h.Sum32() >> 7
 }

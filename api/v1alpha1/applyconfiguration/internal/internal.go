@@ -1523,6 +1523,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: nodes
       type:
         scalar: numeric
+    - name: observed
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.ObservedService
     - name: observedGeneration
       type:
         scalar: numeric
@@ -1633,6 +1636,36 @@ var schemaYAML = typed.YAMLObject(`types:
         scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.Objective
   scalar: string
+- name: com.github.rankwright.rankwright.api.v1alpha1.ObservedService
+  map:
+    fields:
+    - name: concurrency
+      type:
+        scalar: numeric
+    - name: estimate
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Estimate
+    - name: inputTokens
+      type:
+        scalar: numeric
+    - name: outputTokens
+      type:
+        scalar: numeric
+    - name: requests
+      type:
+        scalar: numeric
+    - name: time
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: tokensPerSecond
+      type:
+        scalar: numeric
+    - name: tpotMicros
+      type:
+        scalar: numeric
+    - name: ttftMillis
+      type:
+        scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.Optimizer
   scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.PCIDevice

@@ -24,6 +24,9 @@ type ModelPlacementStatusApplyConfiguration struct {
 	Nodes *int32 `json:"nodes,omitempty"`
 	// What the plan in force should deliver. It is computed, not measured.
 	Estimate *EstimateApplyConfiguration `json:"estimate,omitempty"`
+	// What the pods deliver, by their engines' metrics, beside what is estimated for the load that they have; absent where the operator does not read
+	// metrics, or there are none.
+	Observed *ObservedServiceApplyConfiguration `json:"observed,omitempty"`
 	// Name of the ShardingPlan in force; absent where none is.
 	Plan *string `json:"plan,omitempty"`
 	// Number of the last plan that the operator saw in force for the placement. Plans are numbered from 1 and no number is given
@@ -111,6 +114,14 @@ func (b *ModelPlacementStatusApplyConfiguration) WithNodes(value int32) *ModelPl
 // If called multiple times, the Estimate field is set to the value of the last call.
 func (b *ModelPlacementStatusApplyConfiguration) WithEstimate(value *EstimateApplyConfiguration) *ModelPlacementStatusApplyConfiguration {
 	b.Estimate = value
+	return b
+}
+
+// WithObserved sets the Observed field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Observed field is set to the value of the last call.
+func (b *ModelPlacementStatusApplyConfiguration) WithObserved(value *ObservedServiceApplyConfiguration) *ModelPlacementStatusApplyConfiguration {
+	b.Observed = value
 	return b
 }
 

@@ -1,0 +1,54 @@
+package site
+
+import (
+	"math"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// OfPlan returns a measurement of what a plan has served on devices of a product, with neither load nor figures.
+func OfPlan(spec *v1alpha1.ShardingPlanSpec, product string) v1alpha1.Measurement {
+	d := spec.Strategy
+	return v1alpha1.Measurement{
+		Model: spec.Model.Name, Device: product, Engine: spec.Engine, Weights: spec.Quantization, KVCacheType: spec.KVCacheType, Replicas: d.Replicas,
+		Parallelism: &v1alpha1.Parallelism{Tensor: &d.Tensor, Pipeline: &d.Pipeline, Data: &d.Data, Expert: &d.Expert},
+	}
+}
+
+// Moved returns the estimate of a plan for devices of a product, which may be of any time, as the measurements of the site that are known now move
+// it, so that it can be compared with one that is made now. It stays as it is where nothing can be estimated of the plan.
+func Moved(spec *v1alpha1.ShardingPlanSpec, product string, load *v1alpha1.InferenceWorkload, compiled *Compiled) *v1alpha1.Estimate {
+	if spec.Estimate == nil || load == nil || len(spec.OtherShapes) > 0 {
+		return spec.Estimate
+	}
+	moved := *spec.Estimate
+	if u := moved.Uncalibrated; u != nil { // from what it was without any
+		rate := moved.TokensPerSecond.Value
+		moved.TokensPerSecond, moved.TTFTMillis, moved.TPOTMicros, moved.Uncalibrated = u.TokensPerSecond, u.TTFTMillis, u.TPOTMicros, nil
+		moved.MicroUSDPerMillionTokens = scaled(moved.MicroUSDPerMillionTokens, float64(rate)/float64(max(1, u.TokensPerSecond.Value)))
+	}
+	m := OfPlan(spec, product)
+	m.InputTokens, m.OutputTokens = max(1, load.MaxModelLen/2), max(1, load.MaxModelLen/2)
+	if load.InputTokens != nil {
+		m.InputTokens = *load.InputTokens
+	}
+	if load.OutputTokens != nil {
+		m.OutputTokens = *load.OutputTokens
+	}
+	m.Concurrency = max(1, load.MaxSequences) * max(1, m.Replicas)
+	a, err := Estimate(&m, compiled)
+	if err != nil || a.Site == nil {
+		return &moved
+	}
+	by := func(e v1alpha1.Expected, factor float64) v1alpha1.Expected {
+		return v1alpha1.Expected{Value: scaled(e.Value, factor), Low: scaled(e.Low, factor), High: scaled(e.High, factor)}
+	}
+	rate := *a.OutputTokensPerSecond / a.Site.OutputTokensPerSecond
+	moved.TokensPerSecond = by(moved.TokensPerSecond, rate)
+	moved.TTFTMillis = by(moved.TTFTMillis, *a.TTFTMillis/a.Site.TTFTMillis)
+	moved.TPOTMicros = by(moved.TPOTMicros, *a.TPOTMillis/a.Site.TPOTMillis)
+	moved.MicroUSDPerMillionTokens = scaled(moved.MicroUSDPerMillionTokens, 1/rate)
+	return &moved
+}
+
+func scaled(n int64, factor float64) int64 { return int64(math.Round(float64(n) * factor)) }
