@@ -29,9 +29,14 @@ func TestFindWith(t *testing.T) {
 		gib  int64
 		want string
 	}{
-		{"M3 Max", 64, "Apple M3 Max (40-core)"}, {"M3 Max", 36, "Apple M3 Max (30-core)"}, {"A100", 80, "NVIDIA A100-SXM4-80GB"},
-		{"GH200", 144, "NVIDIA GH200 144G HBM3e"}, {"H100", 80, "NVIDIA H100 80GB HBM3"}, {"H100", 96, "NVIDIA H100 80GB HBM3"},
-		{"M3 Max", 500, ""}, {"A100", 0, ""},
+		{"M3 Max", 64, "Apple M3 Max (40-core)"},
+		{"M3 Max", 36, "Apple M3 Max (30-core)"},
+		{"A100", 80, "NVIDIA A100-SXM4-80GB"},
+		{"GH200", 144, "NVIDIA GH200 144G HBM3e"},
+		{"H100", 80, "NVIDIA H100 80GB HBM3"},
+		{"H100", 96, "NVIDIA H100 80GB HBM3"},
+		{"M3 Max", 500, ""},
+		{"A100", 0, ""},
 	} {
 		got, err := FindWith(c.name, c.gib*1024)
 		if got.Name != c.want || (err == nil) != (c.want != "") {
