@@ -45,6 +45,27 @@ func TestFindWith(t *testing.T) {
 	}
 }
 
+// TestFindSold finds accelerators by the names of machines, and by spellings without spaces.
+func TestFindSold(t *testing.T) {
+	for name, want := range map[string]string{
+		"DGX Spark": "NVIDIA GB10", "Strix Halo": "AMD Radeon 8060S", "trn2": "NeuronDevice (Trainium2)", "Inf2": "NeuronDevice (Inferentia2)",
+		"TPU v7": "TPU7x (Ironwood)", "4070Ti": "NVIDIA GeForce RTX 4070 Ti", "RTX4060Ti": "NVIDIA GeForce RTX 4060 Ti", "M4Pro": "Apple M4 Pro",
+		"3090": "NVIDIA GeForce RTX 3090", "M4": "Apple M4", "Gaudi 3": "HL-325L (Gaudi3 OAM)",
+		"RyzenAI-npu4 (Strix/Krackan/Strix Halo)": "RyzenAI-npu4 (Strix/Krackan/Strix Halo)",
+	} {
+		if got, err := Find(name); err != nil || got.Name != want {
+			t.Errorf("%q: got %q, %v; want %q", name, got.Name, err, want)
+		}
+	}
+	for name, gib := range map[string]int64{
+		"RTX 4060 Ti": 8, "RTX 4060 Ti 16GB": 16, "M4 Max 128GB": 128, "M3Max 96GB": 96, "M2 Ultra 192GB": 192, "H100 80GB": 80,
+	} {
+		if got, err := Find(name); err != nil || got.MemoryMiB != gib*1024 {
+			t.Errorf("%q: got %d MiB, %v; want %d GiB", name, got.MemoryMiB, err, gib)
+		}
+	}
+}
+
 func TestFindRefuses(t *testing.T) {
 	for name, want := range map[string]string{
 		"":             "name a product",
