@@ -20,10 +20,10 @@ func Names() []string {
 	return names
 }
 
-// Find finds a product by the name that its driver reports, or by a part of it that people use: `H100`, `H100 SXM`,
-// `h200`, `RTX4090`, `M4Max 128GB`, `A100 80GB PCIe`, `MI300X`, or of what it is sold in: `DGX Spark`, `trn2`. Where products differ only in form, the name without a form means the module for a
-// baseboard (SXM, OAM). The error for a name that fits several products lists them; for an unknown name it lists the
-// nearest names.
+// Find finds a product by the name that its driver reports, by a part of it that people use (`H100`, `H100 SXM`, `h200`, `RTX4090`,
+// `M4Max 128GB`, `A100 80GB PCIe`, `MI300X`), or by what it is sold in (`DGX Spark`, `trn2`). Where products differ only in form, the name
+// without a form means the module for a baseboard (SXM, OAM). The error for a name that fits several products lists them; for an unknown
+// name it lists the nearest names.
 func Find(name string) (Product, error) { return FindWith(name, 0) }
 
 // FindWith finds a product as Find does. Where a name fits several products, those count that are sold with so much memory; a memory of 0
