@@ -28,6 +28,19 @@ func TestModelJSON(t *testing.T) {
 	}
 }
 
+// TestModelByItsBeginning takes the beginning of a name where no other model begins so, in every command.
+func TestModelByItsBeginning(t *testing.T) {
+	for _, args := range [][]string{
+		{"model", "llama-4-scout"}, {"estimate", "--model", "llama-4-scout", "--device", "H200", "--tp", "8"},
+		{"recommend", "--model", "llama-4-scout", "--device", "H200"},
+		{"train", "--model", "llama-4-scout", "--device", "H200", "--tp", "8", "--method", "lora", "--sharding", "none"},
+	} {
+		if out := ok(t, "", args...); !strings.Contains(out, "Llama-4-Scout-17B-16E") {
+			t.Errorf("%q answers %s", args, out)
+		}
+	}
+}
+
 // TestModelFromConfig counts 2 layers of 2*64 norms, 2*64*64+2*64*32 attention and 3*64*128 block, 2 tables and a norm.
 func TestModelFromConfig(t *testing.T) {
 	const parameters = 2*(2*64+2*64*64+2*64*32+3*64*128) + 2*100*64 + 64

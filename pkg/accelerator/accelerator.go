@@ -89,6 +89,14 @@ const (
 // usualNode is the number of devices of a node where the catalogue does not say.
 const usualNode = 8
 
+// usualOn is the number of devices of a node by their link to the host: one that is built into a chip with the processor is the only one.
+func usualOn(hostLink string) int {
+	if hostLink == "integrated" {
+		return 1
+	}
+	return usualNode
+}
+
 // onBaseboard says whether the product is a module for a baseboard that links it to others.
 func (p *Product) onBaseboard() bool {
 	return slices.Contains(p.Forms, "sxm") || slices.Contains(p.Forms, "oam")

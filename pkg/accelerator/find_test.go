@@ -29,13 +29,39 @@ func TestFindWith(t *testing.T) {
 		gib  int64
 		want string
 	}{
-		{"M3 Max", 64, "Apple M3 Max (40-core)"}, {"M3 Max", 36, "Apple M3 Max (30-core)"}, {"A100", 80, "NVIDIA A100-SXM4-80GB"},
-		{"GH200", 144, "NVIDIA GH200 144G HBM3e"}, {"H100", 80, "NVIDIA H100 80GB HBM3"}, {"H100", 96, "NVIDIA H100 80GB HBM3"},
-		{"M3 Max", 500, ""}, {"A100", 0, ""},
+		{"M3 Max", 64, "Apple M3 Max (40-core)"},
+		{"M3 Max", 36, "Apple M3 Max (30-core)"},
+		{"A100", 80, "NVIDIA A100-SXM4-80GB"},
+		{"GH200", 144, "NVIDIA GH200 144G HBM3e"},
+		{"H100", 80, "NVIDIA H100 80GB HBM3"},
+		{"H100", 96, "NVIDIA H100 80GB HBM3"},
+		{"M3 Max", 500, ""},
+		{"A100", 0, ""},
 	} {
 		got, err := FindWith(c.name, c.gib*1024)
 		if got.Name != c.want || (err == nil) != (c.want != "") {
 			t.Errorf("%s with %d GiB: %q, %v, want %q", c.name, c.gib, got.Name, err, c.want)
+		}
+	}
+}
+
+// TestFindSold finds accelerators by the names of machines, and by spellings without spaces.
+func TestFindSold(t *testing.T) {
+	for name, want := range map[string]string{
+		"DGX Spark": "NVIDIA GB10", "Strix Halo": "AMD Radeon 8060S", "trn2": "NeuronDevice (Trainium2)", "Inf2": "NeuronDevice (Inferentia2)",
+		"TPU v7": "TPU7x (Ironwood)", "4070Ti": "NVIDIA GeForce RTX 4070 Ti", "RTX4060Ti": "NVIDIA GeForce RTX 4060 Ti", "M4Pro": "Apple M4 Pro",
+		"3090": "NVIDIA GeForce RTX 3090", "M4": "Apple M4", "Gaudi 3": "HL-325L (Gaudi3 OAM)",
+		"RyzenAI-npu4 (Strix/Krackan/Strix Halo)": "RyzenAI-npu4 (Strix/Krackan/Strix Halo)",
+	} {
+		if got, err := Find(name); err != nil || got.Name != want {
+			t.Errorf("%q: got %q, %v; want %q", name, got.Name, err, want)
+		}
+	}
+	for name, gib := range map[string]int64{
+		"RTX 4060 Ti": 8, "RTX 4060 Ti 16GB": 16, "M4 Max 128GB": 128, "M3Max 96GB": 96, "M2 Ultra 192GB": 192, "H100 80GB": 80,
+	} {
+		if got, err := Find(name); err != nil || got.MemoryMiB != gib*1024 {
+			t.Errorf("%q: got %d MiB, %v; want %d GiB", name, got.MemoryMiB, err, gib)
 		}
 	}
 }

@@ -41,10 +41,13 @@ func describes(wanted []string, p *Product) bool {
 	return named
 }
 
-// saysAll says whether the name has no word that was not asked for.
+// series is the words of a name that people leave out where a number follows: 3090, M4.
+var series = map[string]bool{"rtx": true, "gtx": true, "radeon": true, "rx": true, "apple": true}
+
+// saysAll says whether the name has no word that was not asked for, its series aside.
 func saysAll(wanted []string, p *Product) bool {
 	for _, word := range wordsOf(p.Name) {
-		if !slices.Contains(wanted, word) {
+		if !series[word] && !slices.Contains(wanted, word) {
 			return false
 		}
 	}
@@ -86,12 +89,12 @@ func sizeOf(word string) float64 {
 // GiB. Two products of one name are at least a sixth apart.
 const sizeTolerance = 1.0 / 8
 
-// hasSize says whether the product has so much memory; each device of a board with two has half of what the board's name
+// hasSize says whether the product is sold with so much memory; each device of a board with two has half of what the board's name
 // says.
 func hasSize(word string, p *Product, dual bool) bool {
-	size, has := sizeOf(word), float64(p.MemoryMiB)/1024
+	size := sizeOf(word)
 	if dual {
 		size /= 2
 	}
-	return max(size, has)-min(size, has) <= has*sizeTolerance
+	return soldWith(p.Name, int64(size*1024))
 }

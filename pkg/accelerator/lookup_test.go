@@ -167,3 +167,12 @@ func BenchmarkLookup(b *testing.B) {
 		})
 	}
 }
+
+// TestUsualNode says how many devices a host is taken to have where nobody does.
+func TestUsualNode(t *testing.T) {
+	for name, want := range map[string]int{"M4 Max 128GB": 1, "Strix Halo": 1, "DGX Spark": 1, "GB200": 4, "H100": 8, "RTX 4090": 8} {
+		if p, err := Find(name); err != nil || p.DevicesPerNode != want {
+			t.Errorf("%s: %d devices, %v; want %d", name, p.DevicesPerNode, err, want)
+		}
+	}
+}

@@ -40,7 +40,7 @@ func parseProduct(column record) (*row, error) {
 
 		LinkGeneration: int32(p.scaled("link_generation", 1)),
 		DomainDevices:  int(p.scaled("link_domain_devices", 1)),
-		DevicesPerNode: cmp.Or(int(p.scaled("devices_per_node", 1)), usualNode),
+		DevicesPerNode: cmp.Or(int(p.scaled("devices_per_node", 1)), usualOn(column("host_link"))),
 		TDPWatts:       int32(p.scaled("tdp_w", 1)),
 		Year:           int32(p.scaled("year", 1)),
 	}}

@@ -69,8 +69,12 @@ func TestShareTokens(t *testing.T) {
 		of     *v1alpha1.Architecture
 		want   bool
 	}{
-		{&megatron, true, dense, true}, {&megatron, false, dense, false}, {&megatron, false, mixture, true},
-		{&torch, false, mixture, false}, {&torch, true, mixture, true}, {&deepSpeed, false, mixture, false},
+		{&megatron, true, dense, true},
+		{&megatron, false, dense, false},
+		{&megatron, false, mixture, true},
+		{&torch, false, mixture, false},
+		{&torch, true, mixture, true},
+		{&deepSpeed, false, mixture, false},
 	} {
 		if got := c.engine.Jobs.ShareTokens(&v1alpha1.TrainingWorkload{SequenceParallel: c.asked}, c.of); got != c.want {
 			t.Errorf("%s, asked %t, a mixture %t: %t", c.engine.Name, c.asked, c.of.MoE != nil, got)

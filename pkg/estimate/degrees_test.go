@@ -110,7 +110,7 @@ func TestFabric(t *testing.T) {
 		{"a bridged pair", "H100 NVL", Degrees{Tensor: 2}, 8, "NVLink4 bridge (2-way)", false, ""},
 		{"more than a pair", "H100 NVL", Degrees{Tensor: 4}, 8, "PCIe5x16", true, "joins 2 devices"},
 		{"a bridged quad", "H200 NVL", Degrees{Tensor: 4}, 8, "NVLink4 bridge (2/4-way)", false, ""},
-		{"one device a node", "GH200 480GB", Degrees{Tensor: 2}, 1, "network", true, "a node has 1 devices"},
+		{"one device a node", "GH200 480GB", Degrees{Tensor: 2}, 1, "network", true, "a node has 1 device:"},
 		{"a mesh", "MI300X", Degrees{Tensor: 8}, 8, "XGMI 7x64 GB/s/dir", false, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

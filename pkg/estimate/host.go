@@ -28,7 +28,8 @@ func HostOf(of *v1alpha1.AcceleratorInventory, product string) (Host, error) {
 		if d.Family == v1alpha1.FamilyCPU {
 			continue
 		}
-		if counts[d.Product]++; counts[d.Product] == 1 {
+		counts[d.Product]++
+		if counts[d.Product] == 1 {
 			first[d.Product] = d
 		}
 	}

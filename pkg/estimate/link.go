@@ -3,6 +3,7 @@ package estimate
 import (
 	"fmt"
 
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/cost"
 )
@@ -52,8 +53,8 @@ func (p *place) fabric() {
 			p.inside = 1
 		}
 		group = p.inside * p.Degrees.Tensor
-		p.warn("%d ranks share experts and a node has %d devices: they exchange tokens over the network, at %.0f Gbit/s a device, which nothing was calibrated on",
-			p.Degrees.group(), p.DevicesPerNode, p.NetworkGbps)
+		p.warn("%d ranks share experts and a node has %s: they exchange tokens over the network, at %.0f Gbit/s a device, which nothing was calibrated on",
+			p.Degrees.group(), words.Counted(p.DevicesPerNode, "device"), p.NetworkGbps)
 	}
 	switch {
 	case group == 1 || group <= own:
@@ -67,8 +68,8 @@ func (p *place) fabric() {
 		}
 	default:
 		p.link, p.device.HostLink = Link{Name: "network", BytesPerSecond: int64(p.device.Network)}, true
-		p.warn("%d ranks share layers and a node has %d devices: they do so over the network, at %.0f Gbit/s a device, which nothing was calibrated on",
-			group, p.DevicesPerNode, p.NetworkGbps)
+		p.warn("%d ranks share layers and a node has %s: they do so over the network, at %.0f Gbit/s a device, which nothing was calibrated on",
+			group, words.Counted(p.DevicesPerNode, "device"), p.NetworkGbps)
 	}
 	p.device.Link = float64(p.link.BytesPerSecond)
 }

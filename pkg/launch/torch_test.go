@@ -218,8 +218,11 @@ func TestMegatronInterleaves(t *testing.T) {
 		want   string
 	}{
 		{[]int{16, 16}, v1alpha1.TrainingWorkload{VirtualStages: 4, SequenceParallel: true}, "--global-batch-size 64 --num-layers-per-virtual-pipeline-stage 4 --sequence-parallel"},
-		{[]int{16, 16}, v1alpha1.TrainingWorkload{VirtualStages: 3, SequenceParallel: true},
-			"--global-batch-size 64 --pipeline-model-parallel-layout Etttttt|tttttt|ttttt|ttttt|ttttt|tttttL --sequence-parallel"},
+		{
+			[]int{16, 16},
+			v1alpha1.TrainingWorkload{VirtualStages: 3, SequenceParallel: true},
+			"--global-batch-size 64 --pipeline-model-parallel-layout Etttttt|tttttt|ttttt|ttttt|ttttt|tttttL --sequence-parallel",
+		},
 	} {
 		plan, spec := fixture{engine: v1alpha1.EngineMegatron, strategy: degrees(2, 2, 1), layers: c.layers}.plan(t)
 		c.job.SequenceLength, c.job.GlobalBatch = 4096, 64

@@ -31,7 +31,7 @@ func mixture(list []tensor, a *v1alpha1.Architecture, moe *v1alpha1.MoE) []tenso
 	stream := hidden
 	if latent := int64(moe.LatentSize); latent > 0 {
 		stream = latent
-		list = append(list, tensor{sharedIn, 1, latent, hidden, replicated, 1}, tensor{sharedOut, 1, hidden, latent, replicated, 1})
+		list = append(list, tensor{streamIn, 1, latent, hidden, replicated, 1}, tensor{streamOut, 1, hidden, latent, replicated, 1})
 	}
 	list = append(list,
 		tensor{expertIn, mul(experts, inputs(a)), width, stream, byOutput, 1},

@@ -26,6 +26,9 @@ const (
 	blockOut
 	sharedIn
 	sharedOut
+	// streamIn and streamOut are the projections of the residual stream to what experts work on, and back.
+	streamIn
+	streamOut
 	expertIn
 	expertOut
 	// expertBias tensors keep 16 bits; a token visits a share of them.
@@ -60,6 +63,8 @@ var moduleNames = [modules][]string{
 	blockOut:       {"mlp.down_proj", "feed_forward.down_proj", "mlp.fc2", "mixer.down_proj", "feed_forward.w2"},
 	sharedIn:       {"mlp.shared_experts.gate_proj", "mlp.shared_expert.gate_proj", "ffn.shared_experts.gate_proj", "feed_forward.shared_expert.gate_proj", "mixer.shared_experts.up_proj"},
 	sharedOut:      {"mlp.shared_experts.down_proj", "mlp.shared_expert.down_proj", "ffn.shared_experts.down_proj", "feed_forward.shared_expert.down_proj", "mixer.shared_experts.down_proj"},
+	streamIn:       {"mixer.fc1_latent_proj"},
+	streamOut:      {"mixer.fc2_latent_proj"},
 	expertIn:       {"mlp.experts.0.gate_proj", "ffn.experts.0.gate_proj", "mlp.experts.gate_up_proj", "block_sparse_moe.experts.0.w1", "feed_forward.experts.gate_up_proj", "mixer.experts.0.up_proj", "feed_forward.experts.0.w1"},
 	expertOut:      {"mlp.experts.0.down_proj", "ffn.experts.0.down_proj", "mlp.experts.down_proj", "block_sparse_moe.experts.0.w2", "feed_forward.experts.down_proj", "mixer.experts.0.down_proj", "feed_forward.experts.0.w2"},
 }

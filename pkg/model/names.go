@@ -120,8 +120,8 @@ func Families() []string {
 }
 
 // suffixes are how the names of checkpoints end that store another precision than the model they were made from, the
-// longer ones before those that they end with. Sources: names on Hugging Face of nvidia, neuralmagic, RedHatAI, Qwen and
-// amd.
+// longer ones before those that they end with. Sources: names on Hugging Face of nvidia, neuralmagic, RedHatAI, Qwen, amd
+// and unsloth.
 var suffixes = []struct {
 	text      string
 	precision v1alpha1.Precision
@@ -132,6 +132,8 @@ var suffixes = []struct {
 	{"-gptq-int4", v1alpha1.INT4},
 	{"-gptq-int8", v1alpha1.INT8},
 	{"-awq-int4", v1alpha1.INT4},
+	{"-unsloth-bnb-4bit", v1alpha1.INT4},
+	{"-bnb-4bit", v1alpha1.INT4},
 	{"-fp8-dynamic", v1alpha1.FP8},
 	{"-fp8-block", v1alpha1.FP8},
 	{"-fp8-kv", v1alpha1.FP8},

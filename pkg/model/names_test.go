@@ -12,6 +12,7 @@ func TestFind(t *testing.T) {
 		name    string
 		weights v1alpha1.Precision
 	}{
+		"unsloth/Llama-3.3-70B-Instruct-bnb-4bit": {"Llama-3.3-70B", v1alpha1.INT4},
 		"Llama-3.1-70B":                           {"Llama-3.1-70B", v1alpha1.BF16},
 		"meta-llama/llama-3.1-70b-instruct":       {"Llama-3.1-70B", v1alpha1.BF16},
 		"LLaMA v3.1 70B":                          {"Llama-3.1-70B", v1alpha1.BF16},

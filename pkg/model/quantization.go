@@ -1,6 +1,8 @@
 package model
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -61,8 +63,8 @@ func readStorage(f *fields, a *v1alpha1.Architecture) (v1alpha1.Precision, *stor
 	}
 	s := &storage{cache: cacheScheme(config)}
 	s.assign(int(min(max(0, a.Layers), maxLayers)), q.groups, &left)
-	if q.head && !left.match("lm_head") {
-		s.head = &s.formats[0]
+	if at := slices.IndexFunc(q.groups, func(g group) bool { return g.all || g.targets.match("lm_head") }); q.head && at >= 0 && !left.match("lm_head") {
+		s.head = &s.formats[at]
 	}
 	return q.native, s
 }
@@ -166,23 +168,71 @@ func grouped(f *fields, config map[string]any) quantization {
 	return one(native, format{bits: bits, rows: 1, columns: max(0, columns), perBlock: 16 + bits})
 }
 
-// modelOptimizer reads NVIDIA's method: NVFP4 with two 32-bit scales for each matrix beside the scales of its blocks, or
-// FP8 with two scales.
+// modelOptimizer reads NVIDIA's method: one algorithm for everything, or one for each module that quantized_layers names.
 func modelOptimizer(f *fields, config map[string]any) quantization {
 	if inner, ok := config["quantization"].(map[string]any); ok {
 		config = inner
 	}
 	algorithm := strings.ToUpper(text(config, "quant_algo"))
-	q := one(v1alpha1.NVFP4, format{bits: 4, rows: 1, columns: 16, perBlock: 8, perMatrix: 8})
-	switch {
-	case strings.Contains(algorithm, "NVFP4") || algorithm == "":
-	case strings.HasPrefix(algorithm, "FP8"):
-		q = one(v1alpha1.FP8, format{bits: 8, perMatrix: 8})
-	default:
+	if algorithm == "MIXED_PRECISION" {
+		return mixedOptimizer(f, config)
+	}
+	native, stored, ok := optimizerFormat(algorithm)
+	if !ok {
 		f.assume("quantization_config.quant_algo %q is not known: counted as NVFP4", words.Echo(algorithm))
 	}
+	q := one(native, stored)
 	q.head = true
 	return q
+}
+
+// mixedOptimizer reads the algorithm of each module in quantized_layers; what has none there keeps 16 bits. The model's precision is that of
+// the fewest bits, which holds most of the weights. Where the names are in config_groups alone, they are read as compressed-tensors has them.
+func mixedOptimizer(f *fields, config map[string]any) quantization {
+	layers, ok := config["quantized_layers"].(map[string]any)
+	if !ok {
+		return compressedTensors(f, config)
+	}
+	names := map[string][]any{}
+	for name, v := range layers {
+		object, _ := v.(map[string]any)
+		algorithm := strings.ToUpper(text(object, "quant_algo"))
+		names[algorithm] = append(names[algorithm], name)
+	}
+	q := quantization{head: true}
+	fewest := int64(sixteenBits.bits)
+	for _, algorithm := range slices.Sorted(maps.Keys(names)) {
+		native, stored, ok := optimizerFormat(algorithm)
+		if !ok || len(q.groups) == maxGroups {
+			f.assume("quantization_config.quantized_layers has quant_algo %q, which is not known: its modules are counted in 16 bits", words.Echo(algorithm))
+			continue
+		}
+		targets, unread := parsePatterns(names[algorithm])
+		if unread > 0 {
+			f.assume("%d names of quantization_config.quantized_layers could not be read: their modules are counted in 16 bits", unread)
+		}
+		if stored.bits < fewest {
+			fewest, q.native = stored.bits, native
+		}
+		q.groups = append(q.groups, group{format: stored, targets: targets})
+	}
+	return q
+}
+
+// optimizerFormat is how an algorithm of Model Optimizer stores a matrix: NVFP4 with two 32-bit scales beside the scales of its blocks, FP8 with
+// two scales, MXFP4 and MXFP8 with the scales of their blocks. It is NVFP4 where the algorithm is not known, and where none is named.
+func optimizerFormat(algorithm string) (native v1alpha1.Precision, stored format, ok bool) {
+	switch {
+	case strings.Contains(algorithm, "MXFP4"):
+		return v1alpha1.MXFP4, *formats[v1alpha1.MXFP4], true
+	case strings.HasPrefix(algorithm, "MXFP8"):
+		return v1alpha1.FP8, format{bits: 8, rows: 1, columns: 32, perBlock: 8}, true
+	case strings.HasPrefix(algorithm, "FP8"):
+		return v1alpha1.FP8, format{bits: 8, perMatrix: 8}, true
+	default:
+		known := strings.Contains(algorithm, "NVFP4") || algorithm == ""
+		return v1alpha1.NVFP4, format{bits: 4, rows: 1, columns: 16, perBlock: 8, perMatrix: 8}, known
+	}
 }
 
 // quark reads AMD's method: the weights of global_quant_config.

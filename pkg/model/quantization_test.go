@@ -42,6 +42,9 @@ var quantizations = map[string]struct {
 	"NVFP4":                    {`{"quant_method":"modelopt","quant_algo":"NVFP4","ignore":["lm_head","model.layers.*.self_attn*"]}`, v1alpha1.NVFP4, 2*attentionWeight + blockWeight*9/16 + 8*6, 0},
 	"NVFP4 of one layer":       {`{"quant_method":"modelopt","quantization":{"quant_algo":"NVFP4"},"exclude_modules":["lm_head","model.layers.1.*"]}`, v1alpha1.NVFP4, attentionWeight + blockWeight + (attentionWeight+blockWeight)/2*9/16 + 8*7, 0},
 	"hf_quant_config.json":     {`{"quant_method":"modelopt","quantization":{"quant_algo":"NVFP4","exclude_modules":["lm_head","model.layers.1.*"]}}`, v1alpha1.NVFP4, attentionWeight + blockWeight + (attentionWeight+blockWeight)/2*9/16 + 8*7, 0},
+	"mixed by name":            {`{"quant_method":"modelopt","quant_algo":"MIXED_PRECISION","ignore":["mtp*"],"quantized_layers":{"model.layers.0.mlp":{"quant_algo":"NVFP4","group_size":16},"model.layers.1.mlp":{"quant_algo":"W4A16_NVFP4"},"model.layers.0.self_attn":{"quant_algo":"FP8"},"lm_head":{"quant_algo":"FP8"}}}`, v1alpha1.NVFP4, attentionWeight/2 + attentionWeight + 8*4 + blockWeight*9/16 + 8*6, 1000*256 + 8},
+	"mixed by group":           {`{"quant_method":"modelopt","quant_algo":"MIXED_PRECISION","config_groups":{"group_0":{"targets":["model.layers.0.self_attn"],"weights":{"num_bits":8,"type":"float"}},"group_1":{"targets":["layers.0.mlp","layers.1.mlp"],"weights":{"num_bits":4,"type":"float","group_size":16}}}}`, v1alpha1.NVFP4, attentionWeight/2 + attentionWeight + blockWeight*9/16 + 8*6, 0},
+	"MXFP8":                    {`{"quant_method":"modelopt","quant_algo":"MXFP8","ignore":["lm_head"]}`, v1alpha1.FP8, (attentionWeight + blockWeight) * 33 / 32, 0},
 	"FP8 of Model Optimizer":   {`{"quant_method":"modelopt","quant_algo":"FP8","ignore":["lm_head"]}`, v1alpha1.FP8, attentionWeight + blockWeight + 8*14, 0},
 	"Quark":                    {`{"quant_method":"quark","global_quant_config":{"weight":{"dtype":"fp4"}},"exclude":["re:.*self_attn.*"]}`, v1alpha1.MXFP4, 2*attentionWeight + blockWeight*17/32, 0},
 	"NF4":                      {`{"quant_method":"bitsandbytes","load_in_4bit":true}`, v1alpha1.INT4, (attentionWeight + blockWeight) / 64 * 36, 0},
@@ -71,13 +74,14 @@ func TestWeightsAsQuantizationConfigSays(t *testing.T) {
 
 func TestQuantizationThatIsNotUnderstoodIsTold(t *testing.T) {
 	for config, want := range map[string]string{
-		`{"quant_method":"mystery"}`:                                                                    `quant_method "mystery" is not known`,
-		`{"quant_method":"modelopt","quant_algo":"W4A8"}`:                                               `quant_algo "W4A8" is not known`,
-		`{"quant_method":"gptq","bits":3}`:                                                              "bits is 3",
-		`{"quant_method":"compressed-tensors"}`:                                                         "config_groups names no weights",
-		`{"quant_method":"quark"}`:                                                                      `weight.dtype "" is not known`,
-		`{"quant_method":"fp8","ignored_layers":["re:(?!no)","lm_head",7]}`:                             "2 names that quantization_config leaves out could not be read",
-		`{"quant_method":"compressed-tensors","config_groups":{"g":{"targets":["re:("],"weights":{}}}}`: "1 targets of quantization_config.config_groups.g could not be read",
+		`{"quant_method":"mystery"}`: `quant_method "mystery" is not known`,
+		`{"quant_method":"modelopt","quant_algo":"MIXED_PRECISION","quantized_layers":{"layers.0.mlp":{"quant_algo":"W4A8"}}}`: `quant_algo "W4A8", which is not known`,
+		`{"quant_method":"modelopt","quant_algo":"W4A8"}`:                                                                      `quant_algo "W4A8" is not known`,
+		`{"quant_method":"gptq","bits":3}`:                                                                                     "bits is 3",
+		`{"quant_method":"compressed-tensors"}`:                                                                                "config_groups names no weights",
+		`{"quant_method":"quark"}`:                                                                                             `weight.dtype "" is not known`,
+		`{"quant_method":"fp8","ignored_layers":["re:(?!no)","lm_head",7]}`:                                                    "2 names that quantization_config leaves out could not be read",
+		`{"quant_method":"compressed-tensors","config_groups":{"g":{"targets":["re:("],"weights":{}}}}`:                        "1 targets of quantization_config.config_groups.g could not be read",
 	} {
 		m, err := FromConfig("x", quantizedConfig(config))
 		if err != nil || !strings.Contains(strings.Join(m.Assumptions, "\n"), want) {

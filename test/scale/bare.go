@@ -29,7 +29,7 @@ func (r *run) bare(ctx context.Context, report *Report) error {
 		return nil
 	}
 	const of = "bare"
-	if err := r.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: of}}); client.IgnoreAlreadyExists(err) != nil {
+	if err := client.IgnoreAlreadyExists(r.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: of}})); err != nil {
 		return fmt.Errorf("namespace: %w", err)
 	}
 	placements := make([]*v1alpha1.ModelPlacement, r.Bare)

@@ -194,9 +194,11 @@ func sourceOf(name string, m *model.Model) v1alpha1.ModelSource {
 		return v1alpha1.ModelSource{Parameters: &n}
 	case model.Known(name):
 		return v1alpha1.ModelSource{Name: &name}
-	default:
-		return v1alpha1.ModelSource{Architecture: &m.Architecture}
 	}
+	if named, _, err := model.Find(name); err == nil && named.Name == m.Name {
+		return v1alpha1.ModelSource{Name: &m.Name}
+	}
+	return v1alpha1.ModelSource{Architecture: &m.Architecture}
 }
 
 func (a *askFlags) load(m *model.Model, changed func(string) bool) (*v1alpha1.InferenceWorkload, error) {

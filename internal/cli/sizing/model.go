@@ -80,12 +80,19 @@ func findModel(argument string, streams term.Streams, find func(string) (*model.
 	return m, m.Native, nil
 }
 
-// FindModel returns the model that people name: a config.json, a number of parameters, or a name of the catalogue. A name that says a
-// format (-FP8) must be the catalogue's own, since a placement says the format apart.
+// FindModel returns the model that people name: a config.json, a number of parameters, or a name of the catalogue, of which the beginning
+// is enough where no other model begins so. A name that says a format (-FP8) must be the catalogue's own, since a placement says the format
+// apart.
 func FindModel(argument string, streams term.Streams) (*model.Model, error) {
 	m, _, err := findModel(argument, streams, func(name string) (*model.Model, v1alpha1.Precision, error) {
 		m, err := model.Lookup(name)
-		return m, "", err
+		if err == nil {
+			return m, "", nil
+		}
+		if near, stored, unknown := model.Find(name); unknown == nil && stored == near.Native {
+			return near, "", nil
+		}
+		return nil, "", err
 	})
 	return m, err
 }

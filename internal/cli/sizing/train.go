@@ -2,6 +2,8 @@ package sizing
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -100,10 +102,19 @@ func (f *trainingFlags) job(streams term.Streams) (estimate.Training, error) {
 		compute = v1alpha1.FP8
 	}
 	return estimate.Training{Deployment: d, Context: f.context, Workload: v1alpha1.TrainingWorkload{
-		Method: v1alpha1.TrainingMethod(f.method), Optimizer: v1alpha1.Optimizer(f.optimizer), Sharding: v1alpha1.TrainingSharding(f.sharding),
+		Method: v1alpha1.TrainingMethod(inCase(f.method, trainingMethods)), Optimizer: v1alpha1.Optimizer(inCase(f.optimizer, optimizers)),
+		Sharding:       v1alpha1.TrainingSharding(inCase(f.sharding, shardings)),
 		SequenceLength: f.sequence, GlobalBatch: f.batch, MicroBatch: f.micro, ActivationCheckpointing: f.checkpointing,
-		Recompute: v1alpha1.Recompute(f.recompute), SequenceParallel: f.shareTokens, Compute: compute, VirtualStages: f.virtual,
+		Recompute: v1alpha1.Recompute(inCase(f.recompute, recomputes)), SequenceParallel: f.shareTokens, Compute: compute, VirtualStages: f.virtual,
 	}}, nil
+}
+
+// inCase returns a value as the API spells it, whatever the case that it is given in.
+func inCase(given string, values []string) string {
+	if at := slices.IndexFunc(values, func(v string) bool { return strings.EqualFold(v, given) }); at >= 0 {
+		return values[at]
+	}
+	return given
 }
 
 // printTrained writes what a training job needs and delivers.

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -30,7 +31,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context) error {
+func run(ctx context.Context) (err error) {
 	flags := flag.NewFlagSet("scale", flag.ContinueOnError)
 	o := scale.Options{Log: os.Stderr}
 	flags.IntVar(&o.Nodes, "nodes", 5000, "nodes of eight devices")
@@ -56,7 +57,7 @@ func run(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("profile: %w", err)
 		}
-		defer file.Close()
+		defer func() { err = errors.Join(err, file.Close()) }()
 		if err := pprof.StartCPUProfile(file); err != nil {
 			return fmt.Errorf("profile: %w", err)
 		}
