@@ -31,7 +31,8 @@ func TestModelJSON(t *testing.T) {
 // TestModelByItsBeginning takes the beginning of a name where no other model begins so, in every command.
 func TestModelByItsBeginning(t *testing.T) {
 	for _, args := range [][]string{
-		{"model", "llama-4-scout"}, {"estimate", "--model", "llama-4-scout", "--device", "H200", "--tp", "8"},
+		{"model", "llama-4-scout"},
+		{"estimate", "--model", "llama-4-scout", "--device", "H200", "--tp", "8"},
 		{"recommend", "--model", "llama-4-scout", "--device", "H200"},
 		{"train", "--model", "llama-4-scout", "--device", "H200", "--tp", "8", "--method", "lora", "--sharding", "none"},
 	} {

@@ -181,6 +181,9 @@ func (d Deployment) placed(training *v1alpha1.TrainingWorkload, context int) (*p
 	}
 	p.fabric()
 	p.warnings = append(p.warnings, p.Model.Assumptions...)
+	if training == nil && p.Model.Architecture.NoHead {
+		p.warn("%s has no output head and generates no tokens: a request is answered at its TTFT; TPOT and output tokens do not apply", p.Model.Name)
+	}
 	if origin := shape.Origin(p.Engine.Engine, p.Model, p.Weights, p.Engine.Makes(&on)); training == nil && origin != "" {
 		p.warnings = append(p.warnings, origin)
 	}

@@ -31,6 +31,19 @@ func served(t *testing.T, change func(*Serving)) *Answer {
 	return a
 }
 
+// TestWithoutHead: that a model which embeds generates no tokens is said, and of no other.
+func TestWithoutHead(t *testing.T) {
+	for name, want := range map[string]bool{"BGE-M3": true, "Qwen3-Embedding-8B": true, "Qwen3-8B": false} {
+		a, err := Serve(Serving{Deployment: deployed(t, name, "L4", "vLLM", "BF16"), Load: Load{Input: 500, Output: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(a.Warnings, "; "), name+" has no output head and generates no tokens"); got != want {
+			t.Errorf("%s: %q, want it said %t", name, a.Warnings, want)
+		}
+	}
+}
+
 // TestConcurrency: as many requests run as the tightest bound lets.
 func TestConcurrency(t *testing.T) {
 	room := served(t, func(*Serving) {}).Concurrency.KVCache
