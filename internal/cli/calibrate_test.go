@@ -225,7 +225,7 @@ func TestCalibrationAmongManifests(t *testing.T) {
 		}
 		return file
 	}
-	out, _, _ := runAt(t, today, nil, "calibrate", "medium.json", "short.json", "-o", "yaml", "--device", "NVIDIA A100-SXM4-80GB", "--engine", "vLLM")
+	out, _, _ := runAt(t, today, nil, "calibrate", "long.json", "short.json", "-o", "yaml", "--device", "NVIDIA A100-SXM4-80GB", "--engine", "vLLM")
 	measured := write("site.yaml", out)
 	inventory := write("inventory.yaml", `apiVersion: rankwright.dev/v1alpha1
 kind: AcceleratorInventory
