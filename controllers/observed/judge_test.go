@@ -1,10 +1,12 @@
 package observed
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -71,4 +73,29 @@ func TestAddressOf(t *testing.T) {
 			t.Errorf("%q is asked", got)
 		}
 	}
+}
+
+// TestPlacementsAreObservedByThemselves: of placements that are looked at one has pods that never answer, and one shows an error of this program. The
+// last one is observed before the first one ends.
+func TestPlacementsAreObservedByThemselves(t *testing.T) {
+	placements := make([]v1alpha1.ModelPlacement, 3)
+	for i, name := range []string{"silent", "broken", "sound"} {
+		placements[i].Name = name
+	}
+	sound := make(chan struct{})
+	o := &Observer{Log: logr.Discard()}
+	o.each(t.Context(), placements, func(ctx context.Context, p *v1alpha1.ModelPlacement) error {
+		switch p.Name {
+		case "silent":
+			if _, bounded := ctx.Deadline(); !bounded {
+				t.Error("pods that never answer are waited for without end")
+			}
+			<-sound
+		case "broken":
+			panic("an error of this program")
+		default:
+			close(sound)
+		}
+		return nil
+	})
 }

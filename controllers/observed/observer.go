@@ -5,11 +5,15 @@ package observed
 import (
 	"context"
 	"fmt"
+	"maps"
+	"net"
 	"slices"
-	"strings"
+	"strconv"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/labels"
@@ -29,6 +33,12 @@ const fieldManager = "rankwright-observer"
 
 // mostPods is how many pods of a placement are asked in a round; a placement with more is not observed, since a part would look like a slow whole.
 const mostPods = 64
+
+// So many placements are looked at at once, and each for so long at most.
+const (
+	atOnce   = 16
+	patience = 30 * time.Second
+)
 
 // Observer reads the metrics of engines.
 type Observer struct {
@@ -68,13 +78,35 @@ func (o *Observer) round(ctx context.Context) {
 		return
 	}
 	next := map[types.UID]scraped{}
-	for i := range list.Items {
-		p := &list.Items[i]
-		if err := o.look(ctx, p, next); err != nil && ctx.Err() == nil {
-			o.Log.Info("a placement is not observed", "namespace", p.Namespace, "name", p.Name, "reason", err.Error())
-		}
-	}
+	var mu sync.Mutex
+	o.each(ctx, list.Items, func(ctx context.Context, p *v1alpha1.ModelPlacement) error {
+		own := map[types.UID]scraped{}
+		err := o.look(ctx, p, own)
+		mu.Lock()
+		defer mu.Unlock()
+		maps.Copy(next, own)
+		return err
+	})
 	o.seen = next
+}
+
+// each looks at placements, some at a time and each for a while at most, so that pods that do not answer, or an error of this program that shows with them,
+// keep no other placement from being observed.
+func (o *Observer) each(ctx context.Context, placements []v1alpha1.ModelPlacement, look func(context.Context, *v1alpha1.ModelPlacement) error) {
+	var looks errgroup.Group
+	looks.SetLimit(atOnce)
+	for i := range placements {
+		p := &placements[i]
+		looks.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
+			if err := objects.Guarded(ctx, func() error { return look(ctx, p) }); err != nil {
+				o.Log.Info("a placement is not observed", "namespace", p.Namespace, "name", p.Name, "reason", err.Error())
+			}
+			return nil
+		})
+	}
+	_ = looks.Wait() // what fails is told of its own placement
 }
 
 // look observes one placement, and writes what is new.
@@ -125,15 +157,11 @@ func addressOf(pod *corev1.Pod) string {
 	if !ready || pod.Status.PodIP == "" || !pod.DeletionTimestamp.IsZero() {
 		return ""
 	}
-	ip := pod.Status.PodIP
-	if strings.Contains(ip, ":") {
-		ip = "[" + ip + "]"
-	}
 	for _, name := range []string{"metrics", "http"} {
 		for i := range pod.Spec.Containers {
 			for _, port := range pod.Spec.Containers[i].Ports {
 				if port.Name == name && (port.Protocol == "" || port.Protocol == corev1.ProtocolTCP) {
-					return fmt.Sprintf("http://%s:%d/metrics", ip, port.ContainerPort)
+					return "http://" + net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(port.ContainerPort))) + "/metrics"
 				}
 			}
 		}

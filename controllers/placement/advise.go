@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
@@ -52,7 +53,7 @@ func (a *adviser) advise(q question, no *plan.Unplaceable) {
 func (a *adviser) find(no *plan.Unplaceable) *plan.Unplaceable {
 	ctx, cancel := context.WithTimeout(a.ctx, adviceBudget)
 	defer cancel()
-	err := guarded(ctx, func() error { return no.Advised(ctx) })
+	err := objects.Guarded(ctx, func() error { return no.Advised(ctx) })
 	var advised *plan.Unplaceable
 	if errors.As(err, &advised) {
 		return advised

@@ -145,7 +145,7 @@ func (r *Reconciler) compare(ctx context.Context, placement *v1alpha1.ModelPlace
 // Product is that of its first device.
 func (r *Reconciler) improvable(ctx context.Context, request shape.Request, product string, may allowance, cluster *fleet.Cluster) (*metav1.Condition, error) {
 	var fresh *v1alpha1.ShardingPlanSpec
-	err := guarded(ctx, func() (err error) {
+	err := objects.Guarded(ctx, func() (err error) {
 		if fresh, err = r.limited(ctx, mostBudget, cluster, request); err == nil {
 			err = may.devices(fresh.Totals.Devices)
 		}

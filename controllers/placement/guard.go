@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
-
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/objects"
@@ -15,26 +12,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
-// Reasons of an *objects.Refused.
-const (
-	// reasonPanic: this program has an error that shows with this placement.
-	reasonPanic = "InternalError"
-	// reasonSlow: the planner had no answer within its time.
-	reasonSlow = "PlanningTimedOut"
-)
-
-// guarded does something for a placement and returns its panic as an *objects.Refused, so that an error of this program concerns that
-// placement alone.
-func guarded(ctx context.Context, do func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			ctrl.LoggerFrom(ctx).Error(nil, "panic", "value", v, "stack", string(debug.Stack()))
-			err = &objects.Refused{Reason: reasonPanic, Err: fmt.Errorf(
-				"planning ended with an error of the operator, %v: please report it with this placement and the stack in the operator's log", v)}
-		}
-	}()
-	return do()
-}
+// reasonSlow is the reason of an *objects.Refused where the planner had no answer within its time.
+const reasonSlow = "PlanningTimedOut"
 
 // The planner has leastBudget for an answer: nobody is planned meanwhile. For a placement for which that was too short it has twice as much
 // the next time, up to mostBudget; the pauses between grow as well.

@@ -125,7 +125,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 func (r *Reconciler) run(ctx context.Context, p *pass) (ctrl.Result, error) {
 	var failed error
 	for _, do := range []step{r.observe, r.release, r.expire, r.settle, r.resolve, r.reserve, r.connect} {
-		if failed = guarded(ctx, func() error { return do(ctx, p) }); failed != nil {
+		if failed = objects.Guarded(ctx, func() error { return do(ctx, p) }); failed != nil {
 			break
 		}
 	}

@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -45,22 +44,11 @@ func TestPausesGrowWithFailures(t *testing.T) {
 	if s.current(edited, now) != nil || s.budget(edited) != leastBudget {
 		t.Error("a new spec is set back")
 	}
-	if again := s.note(edited, &objects.Refused{Reason: reasonPanic}, now); again.pause != leastPause || s.budget(edited) != leastBudget {
+	if again := s.note(edited, &objects.Refused{Reason: objects.ReasonPanic}, now); again.pause != leastPause || s.budget(edited) != leastBudget {
 		t.Errorf("a new spec begins with a pause of %s and a budget of %s", again.pause, s.budget(edited))
 	}
 	s.forget(client.ObjectKeyFromObject(edited))
 	if s.current(edited, now) != nil {
 		t.Error("what is forgotten is set back")
-	}
-}
-
-func TestAPanicIsAnErrorOfOnePlacement(t *testing.T) {
-	var refused *objects.Refused
-	if err := guarded(context.Background(), func() error { panic("no") }); !errors.As(err, &refused) || refused.Reason != reasonPanic {
-		t.Errorf("got %v", err)
-	}
-	other := errors.New("other")
-	if err := guarded(context.Background(), func() error { return other }); !errors.Is(err, other) {
-		t.Errorf("got %v", err)
 	}
 }

@@ -85,7 +85,7 @@ func (t *turn) decide(ctx context.Context, state *ledger.State) (*ledger.Decisio
 
 // help decides for a placement that is not the one being reconciled.
 func (r *Reconciler) help(ctx context.Context, placement *v1alpha1.ModelPlacement, now *moment) (decision *ledger.Decision, err error) {
-	err = guarded(ctx, func() error {
+	err = objects.Guarded(ctx, func() error {
 		model, err := r.model(ctx, placement)
 		if err == nil {
 			decision, _, err = r.attempt(ctx, placement, model, now)
@@ -118,7 +118,7 @@ func (r *Reconciler) confirm(ctx context.Context, now *fleet.Snapshot, decision 
 }
 
 func (t *turn) decideSelf(ctx context.Context, placement *v1alpha1.ModelPlacement, now *moment) (decision *ledger.Decision, err error) {
-	err = guarded(ctx, func() (err error) {
+	err = objects.Guarded(ctx, func() (err error) {
 		decision, t.inForce, err = t.reconciler.attempt(ctx, placement, t.pass.resolved, now)
 		return err
 	})
