@@ -37,7 +37,7 @@ func (r *run) bare(ctx context.Context, report *Report) error {
 		placements[i] = placementOf(i, true)
 		placements[i].Namespace = of
 	}
-	if err := r.parallel(ctx, "placements made", len(placements), func(ctx context.Context, i int) error { return r.client.Create(ctx, placements[i]) }); err != nil {
+	if err := r.parallel(ctx, "placements made", writers, len(placements), func(ctx context.Context, i int) error { return r.client.Create(ctx, placements[i]) }); err != nil {
 		return err
 	}
 	plans, meshes, err := r.planned(ctx, placements)
@@ -47,10 +47,7 @@ func (r *run) bare(ctx context.Context, report *Report) error {
 	begun := r.clock()
 	var mu sync.Mutex
 	var moments []time.Duration
-	writers := make(chan struct{}, bareWriters)
-	err = r.parallel(ctx, "placements written", len(placements), func(ctx context.Context, i int) error {
-		writers <- struct{}{}
-		defer func() { <-writers }()
+	err = r.parallel(ctx, "placements written", bareWriters, len(placements), func(ctx context.Context, i int) error {
 		if err := r.written(ctx, placements[i], plans[i], meshes[i]); err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func (r *run) build(ctx context.Context, _ *Report) error {
 	for i := range r.Pods {
 		each[i%len(nodes)]++
 	}
-	return r.parallel(ctx, "nodes", len(nodes), func(ctx context.Context, i int) error { return r.node(ctx, &nodes[i], each[i]) })
+	return r.parallel(ctx, "nodes", writers, len(nodes), func(ctx context.Context, i int) error { return r.node(ctx, &nodes[i], each[i]) })
 }
 
 // nodes are synthetic nodes, in equal shares of all shapes.
@@ -138,10 +138,10 @@ func (r *run) beat(ctx context.Context, node string) error {
 	return err
 }
 
-// parallel does something so many times, and says how far it is every few seconds.
-func (r *run) parallel(ctx context.Context, what string, count int, do func(context.Context, int) error) error {
+// parallel does something so many times, a number of them at once, and says how far it is every few seconds.
+func (r *run) parallel(ctx context.Context, what string, atOnce, count int, do func(context.Context, int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(writers)
+	group.SetLimit(atOnce)
 	last := r.clock()
 	for i := range count {
 		if now := r.clock(); now.Sub(last) > 5*time.Second {

@@ -106,12 +106,12 @@ func (r *run) place(ctx context.Context, report *Report) (err error) {
 		cancel()
 		err = errors.Join(err, <-ended)
 	}()
-	if err := r.parallel(ctx, "that cannot be placed", r.Unplaceable, func(ctx context.Context, i int) error { return r.client.Create(ctx, placementOf(i, false)) }); err != nil {
+	if err := r.parallel(ctx, "that cannot be placed", writers, r.Unplaceable, func(ctx context.Context, i int) error { return r.client.Create(ctx, placementOf(i, false)) }); err != nil {
 		return err
 	}
 	before, processor, begun := count.snapshot(), processorTime(), r.clock()
 	placed, err := r.awaitPlaced(ctx, begun, r.Placements, func(ctx context.Context) error {
-		return r.parallel(ctx, "placements made", r.Placements, func(ctx context.Context, i int) error { return r.client.Create(ctx, placementOf(i, true)) })
+		return r.parallel(ctx, "placements made", writers, r.Placements, func(ctx context.Context, i int) error { return r.client.Create(ctx, placementOf(i, true)) })
 	})
 	report.Placed = rateOf(placed)
 	report.Calls = count.snapshot().Since(before)

@@ -35,10 +35,8 @@ type Report struct {
 	Options
 	// Bare is placements a second of the bare client, Placed those of the operator.
 	Bare, Placed Rate
-	// Alone is how long single placements took from being created to their mesh, one after the other, under the same load.
-	Alone []time.Duration
-	// Calls are the operator's requests while the placements were placed, Rest those of as long a time afterwards in which nothing is asked.
-	Calls, Rest Calls
+	// Calls are the operator's requests while the placements were placed.
+	Calls Calls
 	// Processor is the processor time of this process, of which the operator is the most, for each placement.
 	Processor time.Duration
 }
