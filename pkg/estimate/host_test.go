@@ -90,3 +90,36 @@ func TestHostsWithoutADevice(t *testing.T) {
 		t.Errorf("without a link domain %+v, %v", got, err)
 	}
 }
+
+// TestHowFarALinkReachesOnAHost: link domains that join some of a host's devices, all of them, or those of other hosts too.
+func TestHowFarALinkReachesOnAHost(t *testing.T) {
+	for _, test := range []struct {
+		members  int
+		topology v1alpha1.DomainTopology
+		fabric   *v1alpha1.Fabric
+		domain   accelerator.Domain
+		joined   int // devices of four that the link joins
+	}{
+		{2, v1alpha1.TopologySwitch, nil, accelerator.Bridged, 2},
+		{4, v1alpha1.TopologySwitch, nil, accelerator.Switched, 4},
+		{4, v1alpha1.TopologyMesh, nil, accelerator.Meshed, 4},
+		{4, v1alpha1.TopologySwitch, &v1alpha1.Fabric{ClusterUUID: "f"}, accelerator.Racked, 4},
+	} {
+		of := &v1alpha1.AcceleratorInventory{}
+		domain := v1alpha1.LinkDomain{Kind: "NVLink", Topology: test.topology, Fabric: test.fabric, DeviceMBps: 100_000}
+		for _, id := range []v1alpha1.DeviceID{"a", "b", "c", "d"} {
+			of.Status.Devices = append(of.Status.Devices, v1alpha1.Device{ID: id, Product: "NVIDIA H100 80GB HBM3", Vendor: "nvidia", Family: v1alpha1.FamilyGPU})
+			if len(domain.Members) < test.members {
+				domain.Members = append(domain.Members, id)
+			}
+		}
+		of.Status.Links.Domains = []v1alpha1.LinkDomain{domain}
+		got, err := HostOf(of, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := &got.Product; p.Domain != test.domain || p.LinkMBps != 100_000 || reach(p, got.Devices) < test.joined || test.domain == accelerator.Bridged && reach(p, got.Devices) != test.joined {
+			t.Errorf("%d of 4 by %s: %s joins %d", test.members, test.topology, p.Domain, reach(p, got.Devices))
+		}
+	}
+}
