@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -42,19 +43,30 @@ type Ledger struct {
 
 	// One commit at a time in this process, so that its own housekeeping does not take a plan that is being
 	// committed for a leftover. Between processes the fence does the same at the price of a retry.
-	mu sync.Mutex
+	mu       sync.Mutex
+	memory   memory
+	settling settling
 }
 
-// view is the ledger as read, and the state that was listed after that.
+// view is the ledger, and the state that was listed after it was read or is remembered.
 type view struct {
 	config   *corev1.ConfigMap
 	sequence int64
+	// left are plans of the state that are gone, which count as taken until the ledger is written.
+	left []types.UID
 	State
 }
 
-// read reads the ledger and after it the plans. The order matters: every plan that was committed before the version read is in
+// read returns the ledger and the plans, without which nothing can be committed. Where they are not remembered they are listed after the ledger was
+// read. The order matters: every plan that was committed before the version read is in
 // the list, unless it was deleted since, so that a commit whose plan the list has as active or does not have is settled for good.
+//
+// It must be called with the lock held.
 func (l *Ledger) read(ctx context.Context) (*view, error) {
+	if v := l.memory.view(); v != nil {
+		return v, nil
+	}
+	l.memory.listing()
 	config, err := l.open(ctx)
 	if err != nil {
 		return nil, err
@@ -63,10 +75,33 @@ func (l *Ledger) read(ctx context.Context) (*view, error) {
 	if err := l.Reader.List(ctx, &plans); err != nil {
 		return nil, fmt.Errorf("list plans: %w", err)
 	}
-	r := decode(config.Data)
-	v := &view{config: config, sequence: r.Sequence, State: State{Plans: plans.Items, revisions: r.Revisions}}
-	v.pending = v.unsettled(r.Pending)
-	return v, nil
+	l.memory.listed(config, decode(config.Data), plans.Items)
+	if v := l.memory.view(); v != nil {
+		return v, nil
+	}
+	return nil, fmt.Errorf("plans were made while they were listed: %w", ErrConflict)
+}
+
+// current returns what read does, to those who commit nothing.
+func (l *Ledger) current(ctx context.Context) (*view, error) {
+	if v := l.memory.view(); v != nil {
+		return v, nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.read(ctx)
+}
+
+// vacant returns what read does, and counts nothing as taken that is free: where plans are gone since, the ledger is written first.
+func (l *Ledger) vacant(ctx context.Context) (*view, error) {
+	v, err := l.read(ctx)
+	if err != nil || len(v.left) == 0 {
+		return v, err
+	}
+	if err := l.write(ctx, v); err != nil {
+		return nil, err
+	}
+	return l.read(ctx)
 }
 
 // open reads the ConfigMap and creates it where it is missing; of several creators one wins.
@@ -90,15 +125,29 @@ func (l *Ledger) open(ctx context.Context) (*corev1.ConfigMap, error) {
 // ErrConflict only where the record was certainly not written by this call.
 func (l *Ledger) write(ctx context.Context, v *view, more ...entry) error {
 	config := v.config.DeepCopy()
-	config.Data = record{
+	next := record{
 		Sequence: v.sequence + 1, Pending: append(v.pending[:len(v.pending):len(v.pending)], more...), Revisions: v.revisions,
-	}.encode()
+	}
+	config.Data = next.encode()
 	err := l.Writer.Update(ctx, config, client.FieldOwner(v1alpha1.OperatorFieldManager))
+	if err == nil {
+		l.memory.wrote(config, next, v.left)
+		return nil
+	}
+	l.memory.forget()
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return ErrConflict
 	}
-	if err != nil {
-		return fmt.Errorf("write ledger %s/%s: %w", l.Namespace, Name, err)
-	}
-	return nil
+	return fmt.Errorf("write ledger %s/%s: %w", l.Namespace, Name, err)
+}
+
+// Shown has the ledger learn of a plan that an informer shows. Without that it knows what it listed and wrote.
+func (l *Ledger) Shown(plan *v1alpha1.ShardingPlan) { l.memory.shown(plan) }
+
+// Gone has the ledger learn that an informer no longer shows a plan.
+func (l *Ledger) Gone(plan *v1alpha1.ShardingPlan) { l.memory.shownGone(plan.UID) }
+
+// Updated returns the plans of a name of placements: those that an informer shows, as they are by what was written here since.
+func (l *Ledger) Updated(shown []v1alpha1.ShardingPlan, namespace, placement string) []v1alpha1.ShardingPlan {
+	return l.memory.updated(shown, namespace, placement)
 }

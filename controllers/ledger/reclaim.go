@@ -20,6 +20,9 @@ func (l *Ledger) Reclaim(ctx context.Context) (int, error) {
 			failed = append(failed, objects.Refuse(ReasonOldPlanRemains, err))
 			continue
 		}
+		if _, err := l.left(ctx, &left[i]); err != nil {
+			failed = append(failed, err)
+		}
 		removed++
 	}
 	return removed, errors.Join(failed...)
@@ -29,7 +32,7 @@ func (l *Ledger) Reclaim(ctx context.Context) (int, error) {
 func (l *Ledger) fenceOff(ctx context.Context) ([]v1alpha1.ShardingPlan, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v, err := l.read(ctx)
+	v, err := l.vacant(ctx)
 	if err != nil {
 		return nil, err
 	}

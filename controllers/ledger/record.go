@@ -65,6 +65,14 @@ func refTo(plan *v1alpha1.ShardingPlan) planRef {
 	return planRef{Namespace: plan.Namespace, Name: plan.Name, UID: plan.UID}
 }
 
+func entryOf(plan *v1alpha1.ShardingPlan, replaces []v1alpha1.ShardingPlan) entry {
+	e := entry{Plan: refTo(plan)}
+	for i := range replaces {
+		e.Replaces = append(e.Replaces, refTo(&replaces[i]))
+	}
+	return e
+}
+
 func (r record) encode() map[string]string {
 	// A struct of strings and integers always encodes.
 	text, _ := json.Marshal(r)

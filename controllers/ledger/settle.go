@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -34,7 +35,7 @@ const (
 //
 // It needs no fence: it does what the record says, which nobody takes back.
 func (l *Ledger) Settle(ctx context.Context, chosen func(*v1alpha1.ShardingPlan) bool) ([]v1alpha1.ShardingPlan, error) {
-	v, err := l.read(ctx)
+	v, err := l.current(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -44,34 +45,39 @@ func (l *Ledger) Settle(ctx context.Context, chosen func(*v1alpha1.ShardingPlan)
 		if !chosen(v.find(e.Plan.UID)) {
 			continue
 		}
-		err := l.settle(ctx, &v.State, e)
+		plan, err := l.settle(ctx, &v.State, e)
 		if err == nil {
-			settled = append(settled, *v.find(e.Plan.UID))
+			settled = append(settled, *plan)
 		}
 		failed = append(failed, err)
 	}
 	return settled, errors.Join(failed...)
 }
 
-// settle finishes a commit of which the plan exists and is not active: the plans that it replaces are deleted, and then it becomes
-// active.
-func (l *Ledger) settle(ctx context.Context, now *State, e entry) error {
+// settle finishes a commit of which the plan existed and was not active: the plans that it replaces are deleted, and then it becomes
+// active. It returns the plan, also where it is not active.
+func (l *Ledger) settle(ctx context.Context, now *State, e entry) (*v1alpha1.ShardingPlan, error) {
 	plan := now.find(e.Plan.UID)
+	// This process may be settling the same commit elsewhere.
+	defer l.settling.lock(plan.UID)()
+	if known := l.memory.active(plan.UID); known != nil {
+		return known, nil
+	}
 	if !plan.DeletionTimestamp.IsZero() {
-		return kept(plan)
+		return plan, kept(plan)
 	}
 	for _, old := range e.Replaces {
 		if replaced := now.find(old.UID); replaced != nil {
 			if err := l.retire(ctx, replaced); err != nil {
-				return err
+				return plan, err
 			}
 		}
 	}
 	return l.activate(ctx, plan)
 }
 
-// activate marks a committed plan as active, unless it changed since it was read.
-func (l *Ledger) activate(ctx context.Context, plan *v1alpha1.ShardingPlan) error {
+// activate marks a committed plan as active, unless it changed since it was read, and returns it as it is then.
+func (l *Ledger) activate(ctx context.Context, plan *v1alpha1.ShardingPlan) (*v1alpha1.ShardingPlan, error) {
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionActive, Status: metav1.ConditionTrue, Reason: "Committed",
 		Message:            fmt.Sprintf("The ledger holds the plan, which reserves %s.", words.Counted(plan.Spec.Totals.Devices, "device")),
@@ -79,38 +85,50 @@ func (l *Ledger) activate(ctx context.Context, plan *v1alpha1.ShardingPlan) erro
 	}
 	var status apply.ShardingPlanStatusApplyConfiguration
 	if err := applied.Configure(v1alpha1.ShardingPlanStatus{ObservedGeneration: plan.Generation, Conditions: []metav1.Condition{condition}}, &status); err != nil {
-		return err
+		return plan, err
 	}
 	patch := apply.ShardingPlan(plan.Name, plan.Namespace).WithUID(plan.UID).WithResourceVersion(plan.ResourceVersion).WithStatus(&status)
 	err := l.Writer.Status().Apply(ctx, patch, client.FieldOwner(v1alpha1.OperatorFieldManager))
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return fmt.Errorf("plan %s/%s changed while it was being activated: %w", plan.Namespace, plan.Name, ErrConflict)
+		l.memory.forget()
+		return plan, fmt.Errorf("plan %s/%s changed while it was being activated: %w", plan.Namespace, plan.Name, ErrConflict)
 	}
 	if err != nil {
-		return objects.Refuse(ReasonNotActivated, fmt.Errorf("activate plan %s: %w", plan.Name, err))
+		return plan, objects.Refuse(ReasonNotActivated, fmt.Errorf("activate plan %s: %w", plan.Name, err))
 	}
-	meta.SetStatusCondition(&plan.Status.Conditions, condition)
-	return nil
+	active := plan.DeepCopy()
+	meta.SetStatusCondition(&active.Status.Conditions, condition)
+	active.ResourceVersion = ptr.Deref(patch.ResourceVersion, "")
+	l.memory.note(active)
+	return active, nil
 }
 
 // retire deletes an active plan and returns when it is gone: one that a finalizer keeps still holds its devices.
 func (l *Ledger) retire(ctx context.Context, plan *v1alpha1.ShardingPlan) error {
-	if !plan.DeletionTimestamp.IsZero() {
-		return kept(plan)
+	if plan.DeletionTimestamp.IsZero() {
+		if err := l.Release(ctx, plan); err != nil {
+			return objects.Refuse(ReasonOldPlanRemains, err)
+		}
 	}
-	if err := l.Release(ctx, plan); err != nil {
-		return objects.Refuse(ReasonOldPlanRemains, err)
+	left, err := l.left(ctx, plan)
+	if err != nil || left == nil {
+		return err
 	}
+	return kept(left)
+}
+
+// left reads a plan that was deleted; nil where it is gone.
+func (l *Ledger) left(ctx context.Context, plan *v1alpha1.ShardingPlan) (*v1alpha1.ShardingPlan, error) {
 	var left v1alpha1.ShardingPlan
 	found, err := objects.Read(ctx, l.Reader, client.ObjectKeyFromObject(plan), &left)
-	switch {
-	case err != nil:
-		return fmt.Errorf("replaced plan: %w", err)
-	case !found || left.UID != plan.UID:
-		return nil
-	default:
-		return kept(&left)
+	if err != nil {
+		return nil, fmt.Errorf("deleted plan: %w", err)
 	}
+	if found && left.UID == plan.UID {
+		return &left, nil
+	}
+	l.memory.gone(plan.UID)
+	return nil, nil
 }
 
 // kept says that a plan which was deleted still exists.

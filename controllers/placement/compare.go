@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,12 +26,6 @@ import (
 // restShare is how many times as long as a comparison took nothing is compared after it. So comparing takes at most a tenth of one
 // processor, however many placements and nodes there are; only a round grows longer with them.
 const restShare = 9
-
-// comparisons are what fresh plans would be better in than those in force. The zero value is ready.
-type comparisons struct {
-	mu    sync.Mutex
-	found map[types.NamespacedName]comparison
-}
 
 // comparison is what came of comparing one plan with a fresh one.
 type comparison struct {
@@ -71,7 +64,7 @@ func rest(ctx context.Context, d time.Duration) bool {
 
 func (r *Reconciler) compareAll(ctx context.Context) error {
 	var plans v1alpha1.ShardingPlanList
-	if err := r.Reader.List(ctx, &plans); err != nil {
+	if err := r.Client.List(ctx, &plans); err != nil {
 		return fmt.Errorf("list plans: %w", err)
 	}
 	var placements v1alpha1.ModelPlacementList
@@ -188,27 +181,6 @@ func evicts(placement *v1alpha1.ModelPlacement, pods []corev1.Pod) func(*fleet.H
 		return p.Namespace != placement.Namespace || p.Labels[v1alpha1.LabelPlacement] != placement.Name
 	})
 	return func(h *fleet.Host) bool { return losses.Tainted(h, own) != nil }
-}
-
-func (c *comparisons) get(key types.NamespacedName) comparison {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.found[key]
-}
-
-func (c *comparisons) set(key types.NamespacedName, to comparison) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.found == nil {
-		c.found = map[types.NamespacedName]comparison{}
-	}
-	c.found[key] = to
-}
-
-func (c *comparisons) forget(key types.NamespacedName) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.found, key)
 }
 
 // improvableCondition is what is known of a plan better than the one in force. What the status says of this plan and spec stands until this

@@ -20,8 +20,8 @@ import (
 func (r *Reconciler) observe(ctx context.Context, p *pass) error {
 	defer r.remember(p)
 	var err error
-	if p.plans, err = plansOf(ctx, r.Client, p.placement); err == nil && behind(&p.placement.Status, ledger.InForce(p.plans)) {
-		p.plans, err = plansOf(ctx, r.Reader, p.placement)
+	if p.plans, err = r.plansOf(ctx, r.Client, p.placement); err == nil && behind(&p.placement.Status, ledger.InForce(p.plans)) {
+		p.plans, err = r.plansOf(ctx, r.Reader, p.placement)
 	}
 	if err != nil {
 		return err
@@ -48,14 +48,15 @@ func (r *Reconciler) observe(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// plansOf lists the plans of a placement.
-func plansOf(ctx context.Context, reader client.Reader, placement *v1alpha1.ModelPlacement) ([]v1alpha1.ShardingPlan, error) {
+// plansOf lists the plans of a placement, as they are by what this process wrote.
+func (r *Reconciler) plansOf(ctx context.Context, reader client.Reader, placement *v1alpha1.ModelPlacement) ([]v1alpha1.ShardingPlan, error) {
 	var plans v1alpha1.ShardingPlanList
 	err := reader.List(ctx, &plans, client.InNamespace(placement.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: placement.Name})
 	if err != nil {
 		return nil, fmt.Errorf("list plans of placement: %w", err)
 	}
-	return slices.DeleteFunc(plans.Items, func(plan v1alpha1.ShardingPlan) bool { return !plan.Spec.Placement.Is(placement) }), nil
+	known := r.Ledger.Updated(plans.Items, placement.Namespace, placement.Name)
+	return slices.DeleteFunc(known, func(plan v1alpha1.ShardingPlan) bool { return !plan.Spec.Placement.Is(placement) }), nil
 }
 
 // behind says whether plans in force may be older than what was said of the placement: the informers of plans and of placements do not keep

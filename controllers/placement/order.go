@@ -8,6 +8,8 @@ import (
 
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -42,26 +44,31 @@ func priorityOf(placement *v1alpha1.ModelPlacement, classes []schedulingv1.Prior
 	return 0
 }
 
-// upTo returns the placements that want devices and are served no later than the one given, which comes last.
-func (r *Reconciler) upTo(ctx context.Context, last *v1alpha1.ModelPlacement) ([]ranked, error) {
+// upTo returns, in their order, the placements of turns, and those that want devices and are served before the last of them.
+func (r *Reconciler) upTo(ctx context.Context, turns map[types.UID]*turn) ([]ranked, error) {
+	// The informers' objects are read and never written, so that they need not be copied.
+	shared := client.UnsafeDisableDeepCopy
 	var classes schedulingv1.PriorityClassList
-	if err := r.Client.List(ctx, &classes); err != nil {
+	if err := r.Client.List(ctx, &classes, shared); err != nil {
 		return nil, fmt.Errorf("list priority classes: %w", err)
 	}
 	var placements v1alpha1.ModelPlacementList
-	if err := r.Client.List(ctx, &placements); err != nil {
+	if err := r.Client.List(ctx, &placements, shared); err != nil {
 		return nil, fmt.Errorf("list placements: %w", err)
 	}
-	self := ranked{last, priorityOf(last, classes.Items)}
-	var before []ranked
+	var order []ranked
+	for _, t := range turns {
+		order = append(order, ranked{t.pass.placement, priorityOf(t.pass.placement, classes.Items)})
+	}
+	last := slices.MaxFunc(order, compare)
 	for i := range placements.Items {
 		other := ranked{&placements.Items[i], priorityOf(&placements.Items[i], classes.Items)}
-		if other.placement.UID != last.UID && wants(other.placement) && compare(other, self) < 0 {
-			before = append(before, other)
+		if turns[other.placement.UID] == nil && wants(other.placement) && compare(other, last) < 0 {
+			order = append(order, other)
 		}
 	}
-	slices.SortFunc(before, compare)
-	return append(before, self), nil
+	slices.SortFunc(order, compare)
+	return order, nil
 }
 
 // wants says whether a placement may be waiting for devices, by what is known without its plan.

@@ -20,38 +20,31 @@ func (r *Reconciler) Sweep(ctx context.Context) error {
 }
 
 // deleteOrphans deletes the plans and meshes that the options select and whose placement is gone. The cluster's
-// garbage collector does the same where it runs. Both lists are read from the API server, the owned objects first: what
-// is in the first list had its placement before the second was read.
+// garbage collector does the same where it runs. The informers say what may be without a placement, and the API server whether it is.
 func (r *Reconciler) deleteOrphans(ctx context.Context, options ...client.ListOption) error {
+	options = append(options, client.UnsafeDisableDeepCopy)
 	var plans v1alpha1.ShardingPlanList
-	if err := r.Reader.List(ctx, &plans, options...); err != nil {
+	if err := r.Client.List(ctx, &plans, options...); err != nil {
 		return fmt.Errorf("list plans: %w", err)
 	}
 	var meshes v1alpha1.DeviceMeshList
-	if err := r.Reader.List(ctx, &meshes, options...); err != nil {
+	if err := r.Client.List(ctx, &meshes, options...); err != nil {
 		return fmt.Errorf("list meshes: %w", err)
-	}
-	if len(plans.Items)+len(meshes.Items) == 0 {
-		return nil
-	}
-	var placements v1alpha1.ModelPlacementList
-	if err := r.Reader.List(ctx, &placements); err != nil {
-		return fmt.Errorf("list placements: %w", err)
-	}
-	exists := make(map[made]bool, len(placements.Items))
-	for i := range placements.Items {
-		exists[made{placements.Items[i].Namespace, string(placements.Items[i].UID)}] = true
 	}
 	var failed []error
 	for i := range plans.Items {
-		if orphan(&plans.Items[i], plans.Items[i].Spec.Placement, exists) {
-			failed = append(failed, r.Ledger.Release(ctx, &plans.Items[i]))
+		is, err := r.orphan(ctx, &plans.Items[i], plans.Items[i].Spec.Placement)
+		if is {
+			err = r.Ledger.Release(ctx, &plans.Items[i])
 		}
+		failed = append(failed, err)
 	}
 	for i := range meshes.Items {
-		if orphan(&meshes.Items[i], meshes.Items[i].Spec.Placement, exists) {
-			failed = append(failed, objects.Delete(ctx, r.Client, &meshes.Items[i]))
+		is, err := r.orphan(ctx, &meshes.Items[i], meshes.Items[i].Spec.Placement)
+		if is {
+			err = objects.Delete(ctx, r.Client, &meshes.Items[i])
 		}
+		failed = append(failed, err)
 	}
 	return errors.Join(failed...)
 }
@@ -59,9 +52,16 @@ func (r *Reconciler) deleteOrphans(ctx context.Context, options ...client.ListOp
 // orphan says whether an object was made for a placement that is gone. Owner references do not tell: deleting a placement with
 // --cascade=orphan takes them away, and a backup brings objects back without them. What names no placement's UID was not made by
 // an operator.
-func orphan(object client.Object, of v1alpha1.PlacementRef, exists map[made]bool) bool {
-	return of.UID != "" && !exists[made{object.GetNamespace(), of.UID}] && object.GetDeletionTimestamp().IsZero()
+func (r *Reconciler) orphan(ctx context.Context, object client.Object, of v1alpha1.PlacementRef) (bool, error) {
+	if of.UID == "" || !object.GetDeletionTimestamp().IsZero() {
+		return false, nil
+	}
+	key := client.ObjectKey{Namespace: object.GetNamespace(), Name: of.Name}
+	for _, reader := range []client.Reader{r.Client, r.Reader} {
+		placement := &v1alpha1.ModelPlacement{}
+		if _, err := objects.Read(ctx, reader, key, placement); err != nil || of.Is(placement) {
+			return false, err
+		}
+	}
+	return true, nil
 }
-
-// made is what a placement is known by to what was made for it.
-type made struct{ namespace, uid string }

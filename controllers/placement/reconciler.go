@@ -10,7 +10,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,7 +31,8 @@ type Planner func(context.Context, *fleet.Cluster, shape.Request) (*v1alpha1.Sha
 // DefaultPlanner is plan.Within. Its type is written out so that the signature is checked here.
 var DefaultPlanner Planner = plan.Within
 
-// Reconciler reconciles ModelPlacements, one at a time: the order in which placements get devices is part of its promise.
+// Reconciler reconciles ModelPlacements, several at once. Who gets devices is decided for all that wait together, one round after another: the
+// order in which placements get devices is part of its promise.
 type Reconciler struct {
 	// Client reads from the cache and writes.
 	Client client.Client
@@ -57,12 +57,13 @@ type Reconciler struct {
 
 	answers     answers
 	setbacks    setbacks
-	comparisons comparisons
+	comparisons memo[comparison]
 	sites       sites
 	// seen are the losses of placements as they were dated last.
-	seen map[types.NamespacedName]dated
+	seen memo[dated]
 	// told is what was told last of each placement.
-	told    map[types.NamespacedName]tale
+	told    memo[tale]
+	rounds  rounds
 	adviser *adviser
 	// again takes placements that are to be reconciled because something of them was found out while another one was.
 	again chan event.GenericEvent
@@ -110,8 +111,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.answers.forget(request.NamespacedName)
 		r.setbacks.forget(request.NamespacedName)
 		r.comparisons.forget(request.NamespacedName)
-		delete(r.seen, request.NamespacedName)
-		delete(r.told, request.NamespacedName)
+		r.seen.forget(request.NamespacedName)
+		r.told.forget(request.NamespacedName)
 		return ctrl.Result{}, r.deleteOrphans(ctx, client.InNamespace(request.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: request.Name})
 	}
 	if !placement.DeletionTimestamp.IsZero() {

@@ -7,14 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/objects"
 )
 
-// maxTurns bounds how many other placements are served within one reconciliation.
+// maxTurns bounds in how many rounds a placement takes part within one reconciliation.
 const maxTurns = 256
 
 // settle brings a plan into force that is committed and not active yet. Where that cannot be done, the placement says why, and what it had
@@ -49,7 +47,7 @@ func (p *pass) wait(err error, why *objects.Refused) {
 }
 
 // reserve brings a plan into force where one is needed, or reports why there is no new plan; the old one then stays in
-// force. Placements that are served before this one get their turn first,
+// force. Placements that are served before this one get their chance first,
 // so that the outcome does not hang on the order of events. What fails for one of them alone is for that one to report.
 func (r *Reconciler) reserve(ctx context.Context, p *pass) error {
 	if p.waits || p.resolved == nil || needOf(p.placement, p.plan, p.state.verdict.Due, p.resolved) == needNothing {
@@ -60,43 +58,38 @@ func (r *Reconciler) reserve(ctx context.Context, p *pass) error {
 		return nil
 	}
 	for range maxTurns {
-		t := turn{reconciler: r, pass: p}
-		made, err := r.Ledger.Reserve(ctx, t.decide)
+		t := newTurn(p)
+		r.take(ctx, t)
 		var why *objects.Refused
-		refused := errors.As(err, &why)
+		refused := errors.As(t.err, &why)
 		switch {
-		case err != nil && !refused:
-			return err
-		case refused && t.helped() && made != nil:
-			r.reconcile(ctx, t.served)
-		case refused && t.helped():
-			r.setBack(ctx, t.served, why)
-		case refused && made != nil:
-			p.wait(err, why)
+		case t.err != nil && !refused:
+			return t.err
+		case refused && t.made != nil:
+			p.wait(t.err, why)
 			return nil
 		case refused:
 			p.postpone(r.setbacks.note(p.placement, why, r.Now()), r.Now())
 			return nil
-		case made != nil:
-			r.setbacks.forget(client.ObjectKeyFromObject(t.served))
-			if !t.helped() {
-				p.replace(made)
-				return nil
-			}
+		case t.made != nil:
+			r.setbacks.forget(keyOf(p.placement))
+			p.replace(t.made)
+			return nil
+		case t.again:
 		default:
-			if again, err := r.undecided(ctx, p, &t); !again || err != nil {
+			if again, err := r.undecided(ctx, p, t); !again || err != nil {
 				return err
 			}
 		}
 	}
-	return fmt.Errorf("placements that are served before this one took %d turns in a row: %w", maxTurns, ledger.ErrConflict)
+	return fmt.Errorf("placements that are served before this one took %d rounds in a row: %w", maxTurns, ledger.ErrConflict)
 }
 
 // undecided reports why there is no new plan. It says whether it is worth trying again, because plans are gone that were never
 // brought into force and that may have stood in the way.
 func (r *Reconciler) undecided(ctx context.Context, p *pass, t *turn) (again bool, err error) {
 	p.keep(t.inForce)
-	r.setbacks.forget(client.ObjectKeyFromObject(p.placement))
+	r.setbacks.forget(keyOf(p.placement))
 	switch {
 	case t.invalid != nil:
 		p.report.refuse(v1alpha1.ReasonInvalidSpec, t.invalid.Error())

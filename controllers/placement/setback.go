@@ -30,30 +30,25 @@ type setback struct {
 	until      time.Time
 }
 
-// setbacks are those of all placements. The zero value is ready. It is not for concurrent use: placements are reconciled one at a time.
-type setbacks struct {
-	of map[types.NamespacedName]setback
-}
+// setbacks are those of all placements.
+type setbacks struct{ memo[setback] }
 
 // note remembers that planning failed for a placement.
 func (s *setbacks) note(placement *v1alpha1.ModelPlacement, reason *objects.Refused, now time.Time) *setback {
-	if s.of == nil {
-		s.of = map[types.NamespacedName]setback{}
-	}
 	key := client.ObjectKeyFromObject(placement)
 	next := setback{uid: placement.UID, generation: placement.Generation, reason: reason, pause: leastPause}
-	if last, known := s.of[key]; known && last.isOf(placement) {
+	if last := s.get(key); last.isOf(placement) {
 		next.pause = min(2*last.pause, mostPause)
 	}
 	next.until = now.Add(next.pause)
-	s.of[key] = next
+	s.set(key, next)
 	return &next
 }
 
 // current returns the setback of a placement that is not to be planned yet; nil of one that may be. A new spec may be at once.
 func (s *setbacks) current(placement *v1alpha1.ModelPlacement, now time.Time) *setback {
-	last, known := s.of[client.ObjectKeyFromObject(placement)]
-	if !known || !last.isOf(placement) || !now.Before(last.until) {
+	last := s.get(client.ObjectKeyFromObject(placement))
+	if !last.isOf(placement) || !now.Before(last.until) {
 		return nil
 	}
 	return &last
@@ -65,14 +60,11 @@ func (s *setback) isOf(placement *v1alpha1.ModelPlacement) bool {
 
 // budget is how long the planner may take for a placement.
 func (s *setbacks) budget(placement *v1alpha1.ModelPlacement) time.Duration {
-	if last := s.of[client.ObjectKeyFromObject(placement)]; last.isOf(placement) && last.reason.Reason == reasonSlow {
+	if last := s.get(client.ObjectKeyFromObject(placement)); last.isOf(placement) && last.reason.Reason == reasonSlow {
 		return min(2*last.pause, mostBudget)
 	}
 	return leastBudget
 }
-
-// forget ends the setback of a placement for which planning did not fail, or that is gone.
-func (s *setbacks) forget(key types.NamespacedName) { delete(s.of, key) }
 
 // setBack notes that planning failed for a placement that is served before the one being reconciled, and has it reconciled, so that it
 // says so.

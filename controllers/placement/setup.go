@@ -23,6 +23,9 @@ import (
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
+// maxConcurrent bounds how many placements are reconciled at once. Nearly all of that time they wait for the API server.
+const maxConcurrent = 32
+
 // planNodeField indexes plans by the nodes that they use.
 const planNodeField = "spec.nodes.node"
 
@@ -31,7 +34,7 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan e
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.ShardingPlan{}, planNodeField, relation.NodesOf); err != nil {
 		return err
 	}
-	r.again = make(chan event.GenericEvent)
+	r.again, r.rounds.deciding = make(chan event.GenericEvent), make(chan struct{}, 1)
 	r.adviser = &adviser{ctx: ctx, answers: &r.answers, again: r.again, one: make(chan struct{}, 1)}
 	roomier := make(chan event.GenericEvent)
 	if r.Tally != nil {
@@ -44,9 +47,8 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan e
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("placement").
 		For(&v1alpha1.ModelPlacement{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Owns(&v1alpha1.ShardingPlan{}).
+		Watches(&v1alpha1.ShardingPlan{}, r.followPlans(mgr)).
 		Owns(&v1alpha1.DeviceMesh{}).
-		Watches(&v1alpha1.ShardingPlan{}, waiting, builder.WithPredicates(onlyDeletion())).
 		Watches(&v1alpha1.AcceleratorInventory{}, onNode).
 		Watches(&v1alpha1.SiteCalibration{}, waiting).
 		Watches(&corev1.Node{}, onNode, builder.WithPredicates(nodeMatters())).
@@ -60,10 +62,41 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan e
 		WatchesRawSource(source.Channel(roomier, handler.EnqueueRequestsFromMapFunc(r.waitingForRoom))).
 		WatchesRawSource(source.Channel(r.again, &handler.EnqueueRequestForObject{})).
 		WithOptions(controller.Options{
-			MaxConcurrentReconciles: 1,
+			MaxConcurrentReconciles: maxConcurrent,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](leastRetry, mostPause),
 		}).
 		Complete(r)
+}
+
+// followPlans tells the ledger of plans before it has the placement of each reconciled, and when one is gone those that wait as well.
+func (r *Reconciler) followPlans(mgr ctrl.Manager) handler.EventHandler {
+	owner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha1.ModelPlacement{}, handler.OnlyControllerOwner())
+	waiting := handler.EnqueueRequestsFromMapFunc(r.waiting)
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue queue) {
+			r.shown(e.Object)
+			owner.Create(ctx, e, queue)
+		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue queue) {
+			r.shown(e.ObjectNew)
+			owner.Update(ctx, e, queue)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue queue) {
+			if plan, is := e.Object.(*v1alpha1.ShardingPlan); is {
+				r.Ledger.Gone(plan)
+			}
+			owner.Delete(ctx, e, queue)
+			waiting.Delete(ctx, e, queue)
+		},
+	}
+}
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+func (r *Reconciler) shown(object client.Object) {
+	if plan, is := object.(*v1alpha1.ShardingPlan); is {
+		r.Ledger.Shown(plan)
+	}
 }
 
 // concernedByNode returns the placements with a plan on the node, and the waiting ones.
@@ -105,7 +138,7 @@ func (r *Reconciler) usersOfConfigMap(ctx context.Context, config client.Object)
 
 func (r *Reconciler) placementsWhere(ctx context.Context, holds func(*v1alpha1.ModelPlacement) bool) []reconcile.Request {
 	var placements v1alpha1.ModelPlacementList
-	if err := r.Client.List(ctx, &placements); err != nil {
+	if err := r.Client.List(ctx, &placements, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "list placements")
 	}
 	var requests []reconcile.Request
@@ -121,14 +154,6 @@ func onlyCreation() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc:  func(event.UpdateEvent) bool { return false },
 		DeleteFunc:  func(event.DeleteEvent) bool { return false },
-		GenericFunc: func(event.GenericEvent) bool { return false },
-	}
-}
-
-func onlyDeletion() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc:  func(event.CreateEvent) bool { return false },
-		UpdateFunc:  func(event.UpdateEvent) bool { return false },
 		GenericFunc: func(event.GenericEvent) bool { return false },
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,115 +16,53 @@ import (
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
-// turn is one attempt to find a plan for the placement of a pass, and what came of it.
-type turn struct {
-	reconciler *Reconciler
-	pass       *pass
-
-	// served is the placement that the decision is for; nil where none was made.
-	served *v1alpha1.ModelPlacement
-	// inForce is the plan that the placement has already; nil where none is.
-	inForce *v1alpha1.ShardingPlan
-	// unplaceable or invalid is the planner's reason not to make a plan; both are nil where it made one or no plan is needed.
-	unplaceable *plan.Unplaceable
-	invalid     *shape.InvalidRequest
-	// leftovers says that there are plans which nobody brought into force and which hold devices.
-	leftovers bool
-	priority  int32
-}
-
-// moment is what decisions of one turn are made from.
+// moment is what decisions of one round are made from.
 type moment struct {
 	*fleet.Snapshot
-	fingerprint string
-	ledger      *ledger.State
+	ledger *ledger.State
 }
 
-// decide gives the placements up to this one their chance, in order, on one snapshot. It is a ledger.Decide.
-func (t *turn) decide(ctx context.Context, state *ledger.State) (*ledger.Decision, error) {
-	r := t.reconciler
-	t.leftovers = len(state.Leftovers()) > 0
-	read, err := r.Index.Read(ctx, state.Plans)
-	if err != nil {
-		return nil, err
-	}
-	now := &moment{read, read.Fingerprint(), state}
-	order, err := r.upTo(ctx, t.pass.placement)
-	if err != nil {
-		return nil, err
-	}
-	for _, one := range order[:len(order)-1] {
-		if r.setbacks.current(one.placement, r.Now()) != nil || waits(state, one.placement) {
-			continue
-		}
-		decision, err := r.help(ctx, one.placement, now)
-		var why *objects.Refused
-		switch {
-		case errors.As(err, &why):
-			r.setBack(ctx, one.placement, why)
-		case err == nil && decision != nil:
-			t.served = one.placement
-			return decision, r.confirm(ctx, read, decision)
-		}
-		// The reconciliation of the other placement reports other errors.
-	}
-	self := order[len(order)-1]
-	if waits(state, self.placement) {
+// decide decides for the placement of a turn, and notes why it does not.
+func (t *turn) decide(ctx context.Context, r *Reconciler, now *moment) (decision *ledger.Decision) {
+	placement := t.pass.placement
+	if waits(now.ledger, placement) {
 		// The cache does not have the plan yet, or another operator is about to settle it.
-		return nil, fmt.Errorf("a plan of placement %s is committed and not active yet: %w", self.placement.Name, ledger.ErrConflict)
+		t.err = fmt.Errorf("a plan of placement %s is committed and not active yet: %w", placement.Name, ledger.ErrConflict)
+		return nil
 	}
-	t.priority = self.priority
-	decision, err := t.decideSelf(ctx, self.placement, now)
-	if err != nil || decision == nil {
-		return nil, err
+	err := objects.Guarded(ctx, func() (err error) {
+		decision, t.inForce, err = r.attempt(ctx, placement, t.pass.resolved, now)
+		return err
+	})
+	if !errors.As(err, &t.unplaceable) && !errors.As(err, &t.invalid) {
+		t.err = err
 	}
-	t.served = self.placement
-	return decision, r.confirm(ctx, read, decision)
+	return decision
 }
 
-// help decides for a placement that is not the one being reconciled.
-func (r *Reconciler) help(ctx context.Context, placement *v1alpha1.ModelPlacement, now *moment) (decision *ledger.Decision, err error) {
-	err = objects.Guarded(ctx, func() error {
+// help decides for a placement that did not join the round. What keeps it from a plan, its own reconciliation reports.
+func (r *Reconciler) help(ctx context.Context, placement *v1alpha1.ModelPlacement, now *moment) (decision *ledger.Decision) {
+	if r.setbacks.current(placement, r.Now()) != nil || waits(now.ledger, placement) {
+		return nil
+	}
+	placement = placement.DeepCopy() // the informer's own
+	err := objects.Guarded(ctx, func() error {
 		model, err := r.model(ctx, placement)
 		if err == nil {
 			decision, _, err = r.attempt(ctx, placement, model, now)
 		}
 		return err
 	})
-	return decision, err
+	var why *objects.Refused
+	if errors.As(err, &why) {
+		r.setBack(ctx, placement, why)
+	}
+	return decision
 }
-
-// helped says that the decision is for another placement, which is served before this one.
-func (t *turn) helped() bool { return t.served != nil && t.served.UID != t.pass.placement.UID }
 
 // waits says whether a plan of a placement is committed and not active yet.
 func waits(state *ledger.State, placement *v1alpha1.ModelPlacement) bool {
 	return state.Waits(placement.Namespace, v1alpha1.PlacementRef{Name: placement.Name, UID: string(placement.UID)})
-}
-
-// confirm reads the nodes of a decision from the API server: a decision holds only where they are as the index has them.
-func (r *Reconciler) confirm(ctx context.Context, now *fleet.Snapshot, decision *ledger.Decision) error {
-	names := decision.Plan.Spec.NodeNames()
-	for i := range decision.Replaces {
-		names = append(names, decision.Replaces[i].Spec.NodeNames()...)
-	}
-	slices.Sort(names)
-	current, err := r.Index.Confirm(ctx, now, slices.Compact(names))
-	if err == nil && !current {
-		return fmt.Errorf("nodes of plan %s changed while it was computed: %w", decision.Plan.Name, ledger.ErrConflict)
-	}
-	return err
-}
-
-func (t *turn) decideSelf(ctx context.Context, placement *v1alpha1.ModelPlacement, now *moment) (decision *ledger.Decision, err error) {
-	err = objects.Guarded(ctx, func() (err error) {
-		decision, t.inForce, err = t.reconciler.attempt(ctx, placement, t.pass.resolved, now)
-		return err
-	})
-	if errors.As(err, &t.unplaceable) || errors.As(err, &t.invalid) {
-		return nil, nil
-	}
-	return decision, err
 }
 
 // attempt decides for one placement. It returns no decision where the plan in force is what is needed.
@@ -162,7 +99,7 @@ func (r *Reconciler) attempt(ctx context.Context, placement *v1alpha1.ModelPlace
 		return nil, inForce, err
 	}
 	question := question{
-		client.ObjectKeyFromObject(placement), placement.UID, placement.Generation, model.version, now.fingerprint, known.due(), demand, calibrations, may.most, request.Room.Short(),
+		client.ObjectKeyFromObject(placement), placement.UID, placement.Generation, model.version, now.Fingerprint(), known.due(), demand, calibrations, may.most, request.Room.Short(),
 	}
 	spec, isNew, err := r.answers.ask(question, func() (*v1alpha1.ShardingPlanSpec, error) {
 		spec, err := r.compute(ctx, request, own, now.Cluster(own, known.shuns))

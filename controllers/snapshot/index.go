@@ -4,7 +4,6 @@ package snapshot
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -17,10 +16,9 @@ import (
 )
 
 // Index keeps the index of the cluster from one plan to the next. What the informers have of nodes and inventories is indexed
-// when it changed. What holds devices is never taken from a cache: plans come from the ledger, and pods from the API server.
-// Nodes and inventories may lag behind, so a plan that is made from them must be confirmed.
+// when it changed. Plans come from the ledger. Nodes, inventories and pods may lag behind, so a plan that is made from them must be confirmed.
 type Index struct {
-	// Cache reads nodes and inventories from informers.
+	// Cache reads nodes, inventories and pods from informers.
 	Cache client.Reader
 	// Reader reads from the API server.
 	Reader client.Reader
@@ -31,8 +29,8 @@ type Index struct {
 	follower fleet.Follower
 }
 
-// Read returns the cluster as it is now. plans are the plans that the ledger showed. A decision that rests on the snapshot needs
-// Confirm.
+// Read returns the cluster as it is by the informers. plans are the plans that the ledger showed. Before a decision that rests on the snapshot is
+// carried out, Changed must have nothing to say of its nodes.
 func (x *Index) Read(ctx context.Context, plans []v1alpha1.ShardingPlan) (*fleet.Snapshot, error) {
 	var inventories v1alpha1.AcceleratorInventoryList
 	var nodes corev1.NodeList
@@ -43,7 +41,7 @@ func (x *Index) Read(ctx context.Context, plans []v1alpha1.ShardingPlan) (*fleet
 	reads.Go(func() error { return list(ctx, x.Cache, "inventories", &inventories, shared) })
 	reads.Go(func() error { return list(ctx, x.Cache, "nodes", &nodes, shared) })
 	reads.Go(func() error {
-		return list(ctx, x.Reader, "pods of placements", &pods, client.HasLabels{v1alpha1.LabelPlacement})
+		return list(ctx, x.Cache, "pods of placements", &pods, client.HasLabels{v1alpha1.LabelPlacement}, shared)
 	})
 	if err := reads.Wait(); err != nil {
 		return nil, err
@@ -72,23 +70,37 @@ func (x *Index) silent() map[string]bool {
 // maxConfirming bounds how many nodes are read at once.
 const maxConfirming = 16
 
-// Confirm reads nodes and their inventories from the API server, and says whether they are as the snapshot has them.
-func (x *Index) Confirm(ctx context.Context, s *fleet.Snapshot, names []string) (bool, error) {
+// Changed reads nodes, their inventories and the pods of placements on them from the API server, and returns those that are not as the snapshot
+// has them.
+func (x *Index) Changed(ctx context.Context, s *fleet.Snapshot, names []string) (map[string]bool, error) {
 	silent := x.silent()
-	current := make([]bool, len(names))
+	same := make([]bool, len(names))
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(maxConfirming)
 	for i, name := range names {
 		reads.Go(func() error {
 			now, err := look(ctx, x.Reader, name, silent[name])
-			current[i] = err == nil && s.Host(name).Same(now)
-			return err
+			if err != nil {
+				return err
+			}
+			var pods corev1.PodList
+			if err := list(ctx, x.Reader, "pods of node "+name, &pods, client.HasLabels{v1alpha1.LabelPlacement}, client.MatchingFields{"spec.nodeName": name}); err != nil {
+				return err
+			}
+			same[i] = s.Host(name).Same(now) && s.HasPods(name, pods.Items)
+			return nil
 		})
 	}
 	if err := reads.Wait(); err != nil {
-		return false, err
+		return nil, err
 	}
-	return !slices.Contains(current, false), nil
+	changed := map[string]bool{}
+	for i, name := range names {
+		if !same[i] {
+			changed[name] = true
+		}
+	}
+	return changed, nil
 }
 
 // Hosts returns what the cache has of some nodes.

@@ -2,48 +2,98 @@ package fleet
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
-	"maps"
 	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // Fingerprint returns a text that is equal for two snapshots from which the planner gives the same answers: of equal
-// hosts, plans and pods.
+// hosts, and plans and pods that hold the same devices.
 func (s *Snapshot) Fingerprint() string {
-	sum := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
-		sum.Write(s.hosts[name].digest[:])
-	}
-	for _, node := range slices.Sorted(maps.Keys(s.claimants)) {
-		sum.Write([]byte("node " + node + "\n" + s.claimants[node] + "\n"))
-	}
-	return hex.EncodeToString(sum.Sum(nil))
+	return hex.EncodeToString(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, s.sum[0]), s.sum[1])) +
+		hex.EncodeToString(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, s.sum[2]), s.sum[3]))
 }
 
-// describeClaims returns, by node, the plans and pods that may hold devices, as a text that can be compared.
-func (s *Snapshot) describeClaims() map[string]string {
-	all := make(map[string]string, len(s.claims))
-	for node, on := range s.claims {
-		who := make([]string, 0, len(on.plans)+len(on.pods))
-		for _, at := range on.plans {
-			who = append(who, "plan "+string(s.Plans[at].UID)) // the spec of a plan never changes
-		}
-		for _, at := range on.pods {
-			pod := &s.Pods[at]
-			line := "pod " + string(pod.UID) + " " + pod.Namespace + "/" + pod.Name
-			if pod.Annotations[v1alpha1.AnnotationPlacementUID] != "" {
-				line += " bound to " + pod.Annotations[v1alpha1.AnnotationDevices]
-			}
-			if p := s.planOf(pod); p != nil {
-				line += " of " + string(p.UID)
-			}
-			who = append(who, line)
-		}
-		slices.Sort(who)
-		all[node] = strings.Join(who, "\n")
+// sum adds up the digests of nodes, in any order, so that one that changes is taken out and put in again.
+type sum [4]uint64
+
+func (s *sum) add(other sum) {
+	for i := range s {
+		s[i] += other[i]
 	}
-	return all
+}
+
+func (s *sum) take(other sum) {
+	for i := range s {
+		s[i] -= other[i]
+	}
+}
+
+// digest covers all that a plan sees of a node.
+func (s *Snapshot) digest(node string) (of sum) {
+	text := make([]byte, 0, 256)
+	if h := s.hosts[node]; h != nil {
+		text = append(text, h.digest[:]...)
+	}
+	text = append(append(append(text, node...), 0), s.claimants[node]...)
+	digest := sha256.Sum256(text)
+	for i := range of {
+		of[i] = binary.BigEndian.Uint64(digest[8*i:])
+	}
+	return of
+}
+
+// describeClaims returns the plans and pods that may hold devices of a node, as a text that can be compared.
+func (s *Snapshot) describeClaims(node string) string {
+	on := s.claims[node]
+	who := make([]string, 0, len(on.plans)+len(on.pods))
+	for _, at := range on.plans {
+		who = append(who, describePlan(node, &s.Plans[at]))
+	}
+	for _, at := range on.pods {
+		who = append(who, s.describePod(&s.Pods[at]))
+	}
+	slices.Sort(who)
+	return strings.Join(who, "\n")
+}
+
+func describePlan(node string, p *v1alpha1.ShardingPlan) string {
+	text := "plan " + p.Namespace + "/" + p.Name + " of " + p.Spec.Placement.Name + " " + p.Spec.Placement.UID
+	for _, id := range devicesOn(node, p) {
+		text += " " + string(id)
+	}
+	return text
+}
+
+// describePod says what a pod holds by itself and by its plan.
+func (s *Snapshot) describePod(pod *corev1.Pod) string {
+	text := "pod " + string(pod.UID) + " " + pod.Namespace + "/" + pod.Name
+	if pod.Annotations[v1alpha1.AnnotationPlacementUID] != "" {
+		text += " bound to " + pod.Annotations[v1alpha1.AnnotationDevices]
+	}
+	if p := s.planOf(pod); p != nil {
+		text += " of " + p.Namespace + "/" + p.Name + " " + string(p.UID)
+	}
+	return text
+}
+
+// HasPods says whether the pods of placements on a node are, as far as they may hold devices, those of the snapshot.
+func (s *Snapshot) HasPods(node string, pods []corev1.Pod) bool {
+	var there, known []string
+	for i := range pods {
+		if Holds(&pods[i]) {
+			there = append(there, s.describePod(&pods[i]))
+		}
+	}
+	for _, at := range s.claims[node].pods {
+		known = append(known, s.describePod(&s.Pods[at]))
+	}
+	slices.Sort(there)
+	slices.Sort(known)
+	return slices.Equal(there, known)
 }

@@ -44,7 +44,7 @@ const rebuildShare = 4
 func (f *Follower) Follow(now State) *Snapshot {
 	s := snapshotOf(f.follow(&now), &now)
 	changed := f.changed(s.hosts, s.claimants)
-	f.hosts, f.claimed = s.hosts, s.claimants
+	f.hosts, f.claimed = s.hosts, maps.Clone(s.claimants) // Hold changes the snapshot's
 	if f.cluster == nil || len(changed) > len(s.hosts)/rebuildShare {
 		f.cluster = NewCluster(s.nodes(nil))
 	} else {

@@ -9,8 +9,8 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Snapshot is what plans are computed from at one moment: the hosts, and which devices are taken for whom. It is never
-// changed and may be used concurrently.
+// Snapshot is what plans are computed from at one moment: the hosts, and which devices are taken for whom. It may be used concurrently, but
+// for Hold.
 type Snapshot struct {
 	// Plans are all plans that exist; each holds its devices, active or not.
 	Plans []v1alpha1.ShardingPlan
@@ -23,6 +23,7 @@ type Snapshot struct {
 	planAt      map[types.NamespacedName]int32
 	claimants   map[string]string // by node: who may hold devices
 	cluster     *Cluster          // with all that is taken
+	sum         sum               // of the digests of all nodes
 }
 
 // claims lists what may hold devices of a node, as indexes in the lists of plans and pods.
@@ -37,12 +38,10 @@ func snapshotOf(hosts map[string]*Host, now *State) *Snapshot {
 	for i := range s.Plans {
 		p := &s.Plans[i]
 		s.planAt[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = int32(i)
-		for j := range p.Spec.Nodes {
-			on := s.claims[p.Spec.Nodes[j].Node]
-			if n := len(on.plans); n == 0 || on.plans[n-1] != int32(i) {
-				on.plans = append(on.plans, int32(i))
-				s.claims[p.Spec.Nodes[j].Node] = on
-			}
+		for _, node := range p.Spec.NodeNames() {
+			on := s.claims[node]
+			on.plans = append(on.plans, int32(i))
+			s.claims[node] = on
 		}
 	}
 	for i := range s.Pods {
@@ -50,8 +49,35 @@ func snapshotOf(hosts map[string]*Host, now *State) *Snapshot {
 		on.pods = append(on.pods, int32(i))
 		s.claims[s.Pods[i].Spec.NodeName] = on
 	}
-	s.claimants = s.describeClaims()
+	s.claimants = make(map[string]string, len(s.claims))
+	for node := range s.claims {
+		s.claimants[node] = s.describeClaims(node)
+		if s.hosts[node] == nil {
+			s.sum.add(s.digest(node))
+		}
+	}
+	for node := range s.hosts {
+		s.sum.add(s.digest(node))
+	}
 	return s
+}
+
+// Hold adds a plan, which holds its devices from then on.
+func (s *Snapshot) Hold(plan *v1alpha1.ShardingPlan) {
+	s.Plans = append(s.Plans, *plan)
+	at := int32(len(s.Plans) - 1)
+	s.planAt[types.NamespacedName{Namespace: plan.Namespace, Name: plan.Name}] = at
+	for _, node := range plan.Spec.NodeNames() {
+		s.sum.take(s.digest(node))
+		on := s.claims[node]
+		on.plans = append(slices.Clip(on.plans), at)
+		s.claims[node] = on
+		s.claimants[node] = s.describeClaims(node)
+		s.sum.add(s.digest(node))
+		if h := s.hosts[node]; h != nil && h.plannable() {
+			s.cluster.Update(s.node(h, nil, nil))
+		}
+	}
 }
 
 // Host returns what is known of a node; an empty Host where nothing is.

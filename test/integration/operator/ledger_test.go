@@ -26,8 +26,29 @@ func (w world) ledger(c client.WithWatch) *ledger.Ledger {
 	return &ledger.Ledger{Reader: c, Writer: c, Namespace: operation.Namespace, Now: time.Now}
 }
 
+// decide decides for one placement.
+type decide func(context.Context, *ledger.State) (*ledger.Decision, error)
+
+// reserve brings the plan of one decision into force.
+func reserve(ctx context.Context, l *ledger.Ledger, one decide) (*v1alpha1.ShardingPlan, error) {
+	made, err := l.Commit(ctx, func(ctx context.Context, now *ledger.State) ([]ledger.Decision, error) {
+		decision, err := one(ctx, now)
+		if decision == nil {
+			return nil, err
+		}
+		return []ledger.Decision{*decision}, err
+	})
+	if err != nil || len(made) == 0 {
+		return nil, err
+	}
+	if made[0].Err != nil {
+		return nil, made[0].Err
+	}
+	return l.Finish(ctx, &made[0])
+}
+
 // take decides for count devices that nobody else has, in place of the placement's active plans.
-func (d devices) take(placement string, count int) ledger.Decide {
+func (d devices) take(placement string, count int) decide {
 	return func(_ context.Context, now *ledger.State) (*ledger.Decision, error) {
 		plans := now.Plans
 		var own []v1alpha1.ShardingPlan
@@ -61,11 +82,11 @@ func everyPlan(*v1alpha1.ShardingPlan) bool { return true }
 // operations are what two operators may do at the same time, on plan a-1 which holds n/d0 and n/d1.
 var operations = map[string]func(context.Context, *ledger.Ledger) error{
 	"reserves the free device": func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Reserve(ctx, pool.take("b", 1))
+		_, err := reserve(ctx, l, pool.take("b", 1))
 		return err
 	},
 	"replaces the plan": func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Reserve(ctx, pool.take("a", 2))
+		_, err := reserve(ctx, l, pool.take("a", 2))
 		return err
 	},
 	"settles": func(ctx context.Context, l *ledger.Ledger) error {
@@ -78,7 +99,7 @@ var operations = map[string]func(context.Context, *ledger.Ledger) error{
 	},
 	"loses the ledger": func(ctx context.Context, l *ledger.Ledger) error {
 		return errors.Join(client.IgnoreNotFound(l.Writer.Delete(ctx, ledgerMap())), func() error {
-			_, err := l.Reserve(ctx, pool.take("c", 1))
+			_, err := reserve(ctx, l, pool.take("c", 1))
 			return err
 		}())
 	},
@@ -94,7 +115,7 @@ func expected(err error) bool {
 func (w world) begin() {
 	w.Helper()
 	first := planOf("a", 1, []string{"n/d0", "n/d1"})
-	_, err := w.ledger(w.WithWatch).Reserve(w.Context(), func(context.Context, *ledger.State) (*ledger.Decision, error) {
+	_, err := reserve(w.Context(), w.ledger(w.WithWatch), func(context.Context, *ledger.State) (*ledger.Decision, error) {
 		return &ledger.Decision{Plan: first}, nil
 	})
 	w.Must(err)
@@ -110,7 +131,7 @@ func (w world) recover(pool devices, placements ...string) {
 	_, err = l.Reclaim(w.Context())
 	w.Must(err)
 	for n := 0; err == nil; n++ {
-		_, err = l.Reserve(w.Context(), pool.take(fmt.Sprintf("z%d", n), 1))
+		_, err = reserve(w.Context(), l, pool.take(fmt.Sprintf("z%d", n), 1))
 	}
 	if !errors.Is(err, errFull) {
 		w.Error(err)

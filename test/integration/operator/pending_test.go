@@ -28,7 +28,7 @@ func (w world) poison() (heal func()) {
 	old := planOf("x", 1, []string{"n/x0", "n/x1"})
 	old.Finalizers = []string{keeper}
 	l := w.ledger(w.WithWatch)
-	_, err := l.Reserve(w.Context(), func(context.Context, *ledger.State) (*ledger.Decision, error) {
+	_, err := reserve(w.Context(), l, func(context.Context, *ledger.State) (*ledger.Decision, error) {
 		return &ledger.Decision{Plan: old}, nil
 	})
 	w.Must(err)
@@ -37,7 +37,7 @@ func (w world) poison() (heal func()) {
 		w.Must(client.IgnoreNotFound(err))
 	}
 	w.Cleanup(heal)
-	made, err := l.Reserve(w.Context(), func(_ context.Context, now *ledger.State) (*ledger.Decision, error) {
+	made, err := reserve(w.Context(), l, func(_ context.Context, now *ledger.State) (*ledger.Decision, error) {
 		return &ledger.Decision{Plan: planOf("x", 2, []string{"n/x1", "n/x2"}), Replaces: named(now, "x-1")}, nil
 	})
 	var refused *objects.Refused
@@ -50,15 +50,15 @@ func (w world) poison() (heal func()) {
 // besides are what operators may do while x-2 is pending. Each wants every device that it could get.
 var besides = map[string]func(context.Context, *ledger.Ledger) error{
 	"reserves": func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Reserve(ctx, poisonedPool.take("b", 1))
+		_, err := reserve(ctx, l, poisonedPool.take("b", 1))
 		return err
 	},
 	"replaces": func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Reserve(ctx, poisonedPool.take("a", 2))
+		_, err := reserve(ctx, l, poisonedPool.take("a", 2))
 		return err
 	},
 	"replaces what is pending": func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Reserve(ctx, poisonedPool.take("x", 1))
+		_, err := reserve(ctx, l, poisonedPool.take("x", 1))
 		return err
 	},
 	"settles": operations["settles"], "reclaims": operations["reclaims"],
@@ -125,7 +125,7 @@ func failAt(n int) func(int) error {
 // checkPending says whether x-2 still waits, and is the only plan of x beside the one that it replaces, and that a device is given to others.
 func (w world) checkPending() {
 	w.Helper()
-	_, err := w.ledger(w.WithWatch).Reserve(w.Context(), func(_ context.Context, now *ledger.State) (*ledger.Decision, error) {
+	_, err := reserve(w.Context(), w.ledger(w.WithWatch), func(_ context.Context, now *ledger.State) (*ledger.Decision, error) {
 		if !now.Waits(testNamespace, v1alpha1.PlacementRef{Name: "x"}) {
 			w.Error("x-2 is no longer pending")
 		}
@@ -147,13 +147,13 @@ func TestUnrelatedPlacementsGoOnBesidePendingCommit(t *testing.T) {
 	heal := w.poison()
 	l := w.ledger(w.WithWatch)
 	for _, placement := range []string{"a", "b"} {
-		made, err := l.Reserve(t.Context(), poisonedPool.take(placement, 1))
+		made, err := reserve(t.Context(), l, poisonedPool.take(placement, 1))
 		w.Must(err)
 		if !ledger.Active(made) {
 			t.Errorf("%s is not active", made.Name)
 		}
 	}
-	_, err := l.Reserve(t.Context(), poisonedPool.take("x", 1))
+	_, err := reserve(t.Context(), l, poisonedPool.take("x", 1))
 	if !errors.Is(err, ledger.ErrConflict) {
 		t.Errorf("a second plan was committed for a placement of which one is pending: %v", err)
 	}
@@ -182,7 +182,7 @@ func TestFullLedgerTakesNoMore(t *testing.T) {
 		if n > 10 {
 			t.Fatal("the ledger takes any number of commits")
 		}
-		_, err := l.Reserve(t.Context(), func(_ context.Context, now *ledger.State) (*ledger.Decision, error) {
+		_, err := reserve(t.Context(), l, func(_ context.Context, now *ledger.State) (*ledger.Decision, error) {
 			decision := &ledger.Decision{Plan: planOf(fmt.Sprintf("y%d", n), 1, []string{fmt.Sprintf("n/y%d", n)})}
 			for range 500 {
 				decision.Replaces = append(decision.Replaces, named(now, "x-1")...)
@@ -205,7 +205,7 @@ func TestFullLedgerTakesNoMore(t *testing.T) {
 	heal()
 	_, err := l.Settle(t.Context(), everyPlan)
 	w.Must(err)
-	if _, err := l.Reserve(t.Context(), pool.take("b", 1)); err != nil {
+	if _, err := reserve(t.Context(), l, pool.take("b", 1)); err != nil {
 		t.Errorf("the ledger takes nothing though nothing is pending: %v", err)
 	}
 }

@@ -1,0 +1,235 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// memory is what a process knows of the ledger and of the plans from one commit to the next. While the ledger is as this process wrote it, nobody
+// else has committed anything, so that the plans it listed last and those it committed since are all that can be committed: they need not be
+// listed again. Whether that is so shows when the ledger is written with the resourceVersion that is remembered. docs/ledger.md has the proof.
+//
+// The zero value knows nothing, and the ledger and the plans must be read.
+type memory struct {
+	mu sync.Mutex
+	// config is the ledger as this process read or wrote it last; nil where it must be read. record is what it says.
+	config *corev1.ConfigMap
+	record record
+	// plans exist, as far as is known.
+	plans map[types.UID]*v1alpha1.ShardingPlan
+	// left are plans that are gone. They count as taken until the ledger is written again: a backup of etcd from before could bring
+	// them back, and then it has the ledger as it was.
+	left map[types.UID]*v1alpha1.ShardingPlan
+	// ended are plans that a read showed to be gone, of which the informer may still tell.
+	ended map[types.UID]bool
+	// strange are plans that the informer shows and that were neither listed nor made here. While there are any, plans must be listed.
+	strange map[types.UID]bool
+	// since is what was learnt while plans are being listed, which the list may not have; nil while they are not.
+	since *learnt
+}
+
+// learnt is what became known of plans during a time.
+type learnt struct {
+	plans map[types.UID]*v1alpha1.ShardingPlan
+	gone  map[types.UID]bool
+}
+
+// view returns the ledger and the plans as they are remembered; nil where they must be read.
+func (m *memory) view() *view {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.config == nil || len(m.strange) > 0 {
+		return nil
+	}
+	v := &view{config: m.config, sequence: m.record.Sequence, State: State{revisions: m.record.Revisions}}
+	for _, plan := range m.plans {
+		v.Plans = append(v.Plans, *plan)
+	}
+	v.pending = v.unsettled(m.record.Pending)
+	for _, plan := range m.left {
+		going := *plan
+		if going.DeletionTimestamp == nil {
+			going.DeletionTimestamp = &metav1.Time{}
+		}
+		v.left = append(v.left, going.UID)
+		v.Plans = append(v.Plans, going)
+	}
+	slices.SortFunc(v.Plans, func(a, b v1alpha1.ShardingPlan) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	})
+	return v
+}
+
+// listing notes that the ledger and plans are about to be read.
+func (m *memory) listing() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.config, m.since = nil, &learnt{map[types.UID]*v1alpha1.ShardingPlan{}, map[types.UID]bool{}}
+}
+
+// listed notes the ledger as it was read, and the plans that were listed after that.
+func (m *memory) listed(config *corev1.ConfigMap, r record, plans []v1alpha1.ShardingPlan) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.config, m.record = config, r
+	m.plans, m.left, m.strange = make(map[types.UID]*v1alpha1.ShardingPlan, len(plans)), nil, nil
+	for i := range plans {
+		plan := &plans[i]
+		plan.ManagedFields = nil
+		if newer := m.since.plans[plan.UID]; newer != nil {
+			plan = later(plan, newer)
+		}
+		if !m.since.gone[plan.UID] {
+			m.plans[plan.UID] = plan
+		}
+	}
+	m.ended = m.since.gone
+	for uid := range m.since.plans {
+		if m.plans[uid] == nil && !m.ended[uid] {
+			add(&m.strange, uid)
+		}
+	}
+	m.since = nil
+}
+
+// wrote notes the ledger as it was written while some plans had left.
+func (m *memory) wrote(config *corev1.ConfigMap, r record, left []types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.config, m.record = config, r
+	for _, uid := range left {
+		delete(m.left, uid)
+	}
+}
+
+// forget has the ledger and the plans read again before the next commit: another process is at work, or it is not known what a write did.
+func (m *memory) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.config = nil
+}
+
+// note notes a plan as this process wrote it.
+func (m *memory) note(plan *v1alpha1.ShardingPlan) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.strange, plan.UID)
+	m.learn(plan)
+}
+
+// learn notes a plan. It must be called with the lock held.
+func (m *memory) learn(plan *v1alpha1.ShardingPlan) {
+	if m.ended[plan.UID] {
+		return
+	}
+	if m.since != nil {
+		m.since.plans[plan.UID] = later(plan, m.since.plans[plan.UID])
+	}
+	if m.plans == nil {
+		m.plans = map[types.UID]*v1alpha1.ShardingPlan{}
+	}
+	m.plans[plan.UID] = later(plan, m.plans[plan.UID])
+}
+
+// shown notes a plan that the informer shows.
+func (m *memory) shown(plan *v1alpha1.ShardingPlan) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.plans[plan.UID] == nil && !m.ended[plan.UID] {
+		add(&m.strange, plan.UID)
+	}
+	m.learn(plan)
+}
+
+// gone notes that a plan is gone, which a read showed.
+func (m *memory) gone(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	add(&m.ended, uid)
+	m.remove(uid)
+}
+
+// shownGone notes that the informer no longer has a plan.
+func (m *memory) shownGone(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.ended, uid)
+	delete(m.strange, uid)
+	m.remove(uid)
+}
+
+func (m *memory) remove(uid types.UID) {
+	if m.since != nil {
+		m.since.gone[uid] = true
+	}
+	plan := m.plans[uid]
+	if plan == nil {
+		return
+	}
+	delete(m.plans, uid)
+	if m.left == nil {
+		m.left = map[types.UID]*v1alpha1.ShardingPlan{}
+	}
+	m.left[uid] = plan
+}
+
+// updated returns the plans of a name of placements that an informer shows, brought up to what is known of them, and those that it does not
+// show yet, in order of their names.
+func (m *memory) updated(shown []v1alpha1.ShardingPlan, namespace, placement string) []v1alpha1.ShardingPlan {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := map[types.UID]*v1alpha1.ShardingPlan{}
+	for i := range shown {
+		all[shown[i].UID] = later(&shown[i], m.plans[shown[i].UID])
+	}
+	for uid, plan := range m.plans {
+		if plan.Namespace == namespace && plan.Spec.Placement.Name == placement && all[uid] == nil {
+			all[uid] = plan
+		}
+	}
+	var plans []v1alpha1.ShardingPlan
+	for uid, plan := range all {
+		if !m.ended[uid] {
+			plans = append(plans, *plan)
+		}
+	}
+	slices.SortFunc(plans, func(a, b v1alpha1.ShardingPlan) int { return cmp.Compare(a.Name, b.Name) })
+	return plans
+}
+
+// active returns a plan that is known to be active; nil where it is not.
+func (m *memory) active(uid types.UID) *v1alpha1.ShardingPlan {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if plan := m.plans[uid]; plan != nil && Active(plan) {
+		return plan
+	}
+	return nil
+}
+
+// later returns the later of two states of a plan, of which the second may be nil.
+func later(a, b *v1alpha1.ShardingPlan) *v1alpha1.ShardingPlan {
+	if b == nil {
+		return a
+	}
+	// What cannot be compared is not of one API server: the new one counts.
+	if order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion); err == nil && order < 0 {
+		return b
+	}
+	return a
+}
+
+func add(set *map[types.UID]bool, uid types.UID) {
+	if *set == nil {
+		*set = map[types.UID]bool{}
+	}
+	(*set)[uid] = true
+}

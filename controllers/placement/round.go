@@ -1,0 +1,187 @@
+package placement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/ledger"
+	"github.com/rankwright/rankwright/controllers/objects"
+)
+
+// maxBatch bounds how many plans one round makes. A write of the ledger then costs little beside them, and nobody waits long for a round.
+const maxBatch = 64
+
+// take finds out what there is for the placement of a turn, together with all others that wait for that at the same time. One of them decides
+// for all; each goes on when its own plan is in force.
+func (r *Reconciler) take(ctx context.Context, t *turn) {
+	r.rounds.join(t)
+	select {
+	case <-t.done:
+		return
+	case r.rounds.deciding <- struct{}{}:
+	}
+	round := &round{Reconciler: r, turns: map[types.UID]*turn{}}
+	for _, joined := range r.rounds.next() {
+		round.turns[joined.uid()] = joined
+	}
+	var made []ledger.Commitment
+	err := objects.Guarded(ctx, func() (err error) {
+		if len(round.turns) > 0 {
+			made, err = r.Ledger.Commit(ctx, round.decide)
+		}
+		return err
+	})
+	<-r.rounds.deciding
+	round.end(ctx, made, err)
+	<-t.done
+}
+
+// round decides for placements on one snapshot of the cluster, in their order.
+type round struct {
+	*Reconciler
+	// turns are those that joined, by their placements.
+	turns map[types.UID]*turn
+	// served are the placements for which plans were decided, in the order of the decisions.
+	served []*v1alpha1.ModelPlacement
+	// behind is how many plans were decided before each turn's placement was refused.
+	behind map[types.UID]int
+}
+
+// decide gives the placements that wait, up to the last one that joined, their chance. It is a ledger.Decide.
+func (d *round) decide(ctx context.Context, state *ledger.State) ([]ledger.Decision, error) {
+	read, err := d.Index.Read(ctx, state.Plans)
+	if err != nil {
+		return nil, err
+	}
+	order, err := d.upTo(ctx, d.turns)
+	if err != nil {
+		return nil, err
+	}
+	now := &moment{read, state}
+	leftovers := len(state.Leftovers()) > 0
+	d.behind = map[types.UID]int{}
+	var decisions []ledger.Decision
+	for _, one := range order {
+		t := d.turns[one.placement.UID]
+		if t != nil {
+			t.priority, t.leftovers, t.again = one.priority, leftovers, len(decisions) == maxBatch
+			d.behind[t.uid()] = len(decisions)
+		}
+		if len(decisions) == maxBatch {
+			continue
+		}
+		var decision *ledger.Decision
+		if t != nil {
+			decision = t.decide(ctx, d.Reconciler, now)
+		} else {
+			decision = d.help(ctx, one.placement, now)
+		}
+		if decision != nil {
+			now.Hold(decision.Plan)
+			decisions, d.served = append(decisions, *decision), append(d.served, one.placement)
+		}
+	}
+	return d.confirmed(ctx, now, decisions)
+}
+
+// confirmed returns the decisions whose nodes are, by the API server, as they were when they were made.
+func (d *round) confirmed(ctx context.Context, now *moment, decisions []ledger.Decision) ([]ledger.Decision, error) {
+	nodes := map[string]bool{}
+	for i := range decisions {
+		for _, node := range nodesOf(&decisions[i]) {
+			nodes[node] = true
+		}
+	}
+	changed, err := d.Index.Changed(ctx, now.Snapshot, slices.Sorted(maps.Keys(nodes)))
+	if err != nil || len(changed) == 0 {
+		return decisions, err
+	}
+	var kept []ledger.Decision
+	var served []*v1alpha1.ModelPlacement
+	for i := range decisions {
+		if slices.ContainsFunc(nodesOf(&decisions[i]), func(node string) bool { return changed[node] }) {
+			d.shaken(i)
+			if t := d.turns[d.served[i].UID]; t != nil {
+				t.err = fmt.Errorf("nodes of plan %s changed while it was computed: %w", decisions[i].Plan.Name, ledger.ErrConflict)
+			}
+			continue
+		}
+		kept, served = append(kept, decisions[i]), append(served, d.served[i])
+	}
+	d.served = served
+	return kept, nil
+}
+
+// nodesOf returns the nodes of a decision and of the plans that it replaces.
+func nodesOf(decision *ledger.Decision) []string {
+	names := decision.Plan.Spec.NodeNames()
+	for i := range decision.Replaces {
+		names = append(names, decision.Replaces[i].Spec.NodeNames()...)
+	}
+	return names
+}
+
+// shaken has those asked again who were refused behind a decision that comes to nothing: its devices may be what they lacked.
+func (d *round) shaken(decision int) {
+	for uid, behind := range d.behind {
+		if t := d.turns[uid]; behind > decision && t.unplaceable != nil {
+			t.again = true
+		}
+	}
+}
+
+// end brings the plans of a round into force, several at once, and lets each turn go on when its own is.
+func (d *round) end(ctx context.Context, made []ledger.Commitment, err error) {
+	for i := range made {
+		if made[i].Err != nil {
+			d.shaken(i)
+		}
+	}
+	waits := map[types.UID]bool{}
+	for i := range made {
+		waits[d.served[i].UID] = true
+	}
+	for uid, t := range d.turns {
+		if t.err = errors.Join(t.err, err); !waits[uid] {
+			close(t.done)
+		}
+	}
+	var all sync.WaitGroup
+	for i := range made {
+		all.Go(func() { d.finish(ctx, &made[i], d.served[i]) })
+	}
+	all.Wait()
+}
+
+// finish brings one plan into force.
+func (d *round) finish(ctx context.Context, c *ledger.Commitment, placement *v1alpha1.ModelPlacement) {
+	t := d.turns[placement.UID]
+	made, err := c.Plan, c.Err
+	if err == nil {
+		err = objects.Guarded(ctx, func() (err error) {
+			made, err = d.Ledger.Finish(ctx, c)
+			return err
+		})
+	}
+	if t != nil {
+		t.made, t.err = made, err
+		close(t.done)
+		return
+	}
+	var why *objects.Refused
+	switch {
+	case err == nil:
+		d.setbacks.forget(keyOf(placement))
+	case errors.As(err, &why) && made != nil:
+		d.reconcile(ctx, placement)
+	case errors.As(err, &why):
+		d.setBack(ctx, placement, why)
+	}
+}
