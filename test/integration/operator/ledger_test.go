@@ -112,10 +112,10 @@ func expected(err error) bool {
 }
 
 // begin makes plan a-1 active.
-func (w world) begin() {
+func (w world) begin(l *ledger.Ledger) {
 	w.Helper()
 	first := planOf("a", 1, []string{"n/d0", "n/d1"})
-	_, err := reserve(w.Context(), w.ledger(w.WithWatch), func(context.Context, *ledger.State) (*ledger.Decision, error) {
+	_, err := reserve(w.Context(), l, func(context.Context, *ledger.State) (*ledger.Decision, error) {
 		return &ledger.Decision{Plan: first}, nil
 	})
 	w.Must(err)
@@ -166,7 +166,7 @@ func TestLedgerSurvivesACrashAtEachRequest(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/request %d, sent %v", name, n, after), func(t *testing.T) {
 					w := newWorld(t, justLedger)
 					watched := w.watchInvariant()
-					w.begin()
+					w.begin(w.ledger(w.WithWatch))
 					crash := &requests{}
 					at := func(k int) error {
 						if k == n {
@@ -195,34 +195,41 @@ func TestLedgerSurvivesACrashAtEachRequest(t *testing.T) {
 }
 
 // TestLedgerHoldsAgainstAStaleOperator stops an operator before every request of every operation, lets another one do every
-// operation to its end, and lets the first go on.
+// operation to its end, and lets the first go on. The first has just started, or remembers the plans from an earlier commit.
 func TestLedgerHoldsAgainstAStaleOperator(t *testing.T) {
 	for first, operate := range operations {
 		for second, interfere := range operations {
-			done := false
-			for n := 1; !done; n++ {
-				t.Run(fmt.Sprintf("one %s, before its request %d another %s", first, n, second), func(t *testing.T) {
-					w := newWorld(t, justLedger)
-					watched := w.watchInvariant()
-					w.begin()
-					done = true
-					paused := &requests{before: func(k int) error {
-						if k == n {
-							done = false
-							if err := interfere(t.Context(), w.ledger(w.WithWatch)); !expected(err) {
-								t.Error(err)
-							}
+			for _, remembers := range []bool{false, true} {
+				done := false
+				for n := 1; !done; n++ {
+					t.Run(fmt.Sprintf("one %s, remembers %v, before its request %d another %s", first, remembers, n, second), func(t *testing.T) {
+						w := newWorld(t, justLedger)
+						watched := w.watchInvariant()
+						paused := &requests{}
+						l := w.ledger(paused.wrap(w.WithWatch))
+						w.begin(l)
+						if !remembers {
+							l = w.ledger(paused.wrap(w.WithWatch))
 						}
-						return nil
-					}}
-					if err := operate(t.Context(), w.ledger(paused.wrap(w.WithWatch))); !expected(err) {
-						t.Error(err)
+						done, paused.count = true, 0
+						paused.before = func(k int) error {
+							if k == n {
+								done = false
+								if err := interfere(t.Context(), w.ledger(w.WithWatch)); !expected(err) {
+									t.Error(err)
+								}
+							}
+							return nil
+						}
+						if err := operate(t.Context(), l); !expected(err) {
+							t.Error(err)
+						}
+						w.recover(pool, "a")
+						watched.check(1)
+					})
+					if t.Failed() {
+						return
 					}
-					w.recover(pool, "a")
-					watched.check(1)
-				})
-				if t.Failed() {
-					return
 				}
 			}
 		}

@@ -39,7 +39,7 @@ func format1() *corev1.ConfigMap {
 func TestOlderWritesDoNotReplaceTheLedger(t *testing.T) {
 	w := newWorld(t, justLedger)
 	w.Confine()
-	w.begin()
+	w.begin(w.ledger(w.WithWatch))
 	heal := w.poison()
 	config := ledgerMap()
 	w.Must(w.Get(t.Context(), client.ObjectKeyFromObject(config), config))
@@ -68,7 +68,7 @@ func TestOlderOperatorReservesNothing(t *testing.T) {
 	watched := w.watchInvariant()
 	kubeconfig := w.operatorKubeconfig()
 	w.Confine()
-	w.begin()
+	w.begin(w.ledger(w.WithWatch))
 	w.poison()
 	w.addNode("n1", 2)
 	w.place(w.PlacementOf("llm", 1, 1))

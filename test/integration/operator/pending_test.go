@@ -80,7 +80,7 @@ func TestPendingCommitOutlastsOthers(t *testing.T) {
 					t.Run(fmt.Sprintf("one %s, before its request %d another %s and ends before its request %d", first, n, second, m), func(t *testing.T) {
 						w := newWorld(t, justLedger)
 						watched := w.watchInvariant()
-						w.begin()
+						w.begin(w.ledger(w.WithWatch))
 						heal := w.poison()
 						crash := &requests{before: failAt(m)}
 						held, crashed = false, false
@@ -143,7 +143,7 @@ func (w world) checkPending() {
 func TestUnrelatedPlacementsGoOnBesidePendingCommit(t *testing.T) {
 	w := newWorld(t, justLedger)
 	watched := w.watchInvariant()
-	w.begin()
+	w.begin(w.ledger(w.WithWatch))
 	heal := w.poison()
 	l := w.ledger(w.WithWatch)
 	for _, placement := range []string{"a", "b"} {

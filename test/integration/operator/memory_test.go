@@ -1,0 +1,150 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/ledger"
+)
+
+// widePool has room for one plan after another.
+var widePool = append(devices{"n/d3", "n/d4", "n/d5"}, pool...)
+
+// log is what a client asks for that has to do with the ledger, in order.
+type log []string
+
+func (l *log) wrap(c client.WithWatch) client.WithWatch {
+	return interceptor.NewClient(c, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+			*l = append(*l, "get "+key.Name)
+			return c.Get(ctx, key, o, options...)
+		},
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			*l = append(*l, "list")
+			return c.List(ctx, list, options...)
+		},
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
+			*l = append(*l, "create "+o.GetName())
+			return c.Create(ctx, o, options...)
+		},
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.UpdateOption) error {
+			*l = append(*l, "update "+o.GetName())
+			return c.Update(ctx, o, options...)
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.DeleteOption) error {
+			*l = append(*l, "delete "+o.GetName())
+			return c.Delete(ctx, o, options...)
+		},
+		SubResourceApply: func(ctx context.Context, c client.Client, sub string, o runtime.ApplyConfiguration, options ...client.SubResourceApplyOption) error {
+			*l = append(*l, "apply "+sub)
+			return c.SubResource(sub).Apply(ctx, o, options...)
+		},
+	})
+}
+
+// A process that committed lists no plans for the next commit, nor reads the ledger, as long as nobody else writes it.
+func TestWhatWasWrittenIsNotListedAgain(t *testing.T) {
+	w := newWorld(t, justLedger)
+	w.begin(w.ledger(w.WithWatch))
+	var asked log
+	l := w.ledger(asked.wrap(w.WithWatch))
+	check := func(what string, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(log(want), asked); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+		asked = nil
+	}
+	take := func(placement string) *v1alpha1.ShardingPlan {
+		t.Helper()
+		made, err := reserve(t.Context(), l, widePool.take(placement, 1))
+		w.Must(err)
+		return made
+	}
+	take("b")
+	check("the first commit", "get rankwright-ledger", "list", "create b-1", "update rankwright-ledger", "apply status")
+	c := take("c")
+	check("the second", "create c-1", "update rankwright-ledger", "apply status")
+	_, err := l.Settle(t.Context(), everyPlan)
+	w.Must(err)
+	_, err = l.Reclaim(t.Context())
+	w.Must(err)
+	check("nothing is to be settled or reclaimed")
+
+	w.Must(l.Release(t.Context(), c))
+	l.Gone(c)
+	take("d")
+	// A backup of etcd from before would bring plan c-1 back. It has the ledger as it was then, so that this write fails.
+	check("a plan is gone", "delete c-1", "update rankwright-ledger", "create d-1", "update rankwright-ledger", "apply status")
+
+	_, err = reserve(t.Context(), w.ledger(w.WithWatch), widePool.take("e", 1))
+	w.Must(err)
+	_, err = reserve(t.Context(), l, widePool.take("f", 1))
+	if !errors.Is(err, ledger.ErrConflict) {
+		t.Errorf("another process committed, and nothing is said of it: %v", err)
+	}
+	check("another process committed", "create f-1", "update rankwright-ledger", "delete f-1")
+	take("f")
+	check("and after that", "get rankwright-ledger", "list", "create f-1", "update rankwright-ledger", "apply status")
+
+	stranger := planOf("g", 1, []string{"n/d6"})
+	w.Must(w.Create(t.Context(), stranger))
+	l.Shown(stranger)
+	_, err = l.Settle(t.Context(), everyPlan)
+	w.Must(err)
+	check("the informer shows a plan of somebody else", "get rankwright-ledger", "list")
+}
+
+// A plan that was deleted holds its devices until it is known to be gone: a finalizer may keep it.
+func TestReleasedPlanHoldsDevicesUntilItIsGone(t *testing.T) {
+	w := newWorld(t, justLedger)
+	l := w.ledger(w.WithWatch)
+	kept := planOf("a", 1, pool)
+	kept.Finalizers = []string{keeper}
+	made, err := reserve(t.Context(), l, func(context.Context, *ledger.State) (*ledger.Decision, error) {
+		return &ledger.Decision{Plan: kept}, nil
+	})
+	w.Must(err)
+	w.Must(l.Release(t.Context(), made))
+	if _, err := reserve(t.Context(), l, pool.take("b", 1)); !errors.Is(err, errFull) {
+		t.Errorf("devices of a plan that is being deleted were given away: %v", err)
+	}
+	var left v1alpha1.ShardingPlan
+	w.Must(w.Get(t.Context(), client.ObjectKeyFromObject(made), &left))
+	left.Finalizers = nil
+	w.Must(w.Update(t.Context(), &left))
+	l.Gone(made)
+	if _, err := reserve(t.Context(), l, pool.take("b", 1)); err != nil {
+		t.Errorf("devices of a plan that is gone are not free: %v", err)
+	}
+}
+
+// Several plans come into force by one write of the ledger, and one that cannot be made keeps no other from it.
+func TestOneWriteCommitsSeveralPlans(t *testing.T) {
+	w := newWorld(t, justLedger)
+	l := w.ledger(w.WithWatch)
+	w.begin(l)
+	made, err := l.Commit(t.Context(), func(context.Context, *ledger.State) ([]ledger.Decision, error) {
+		return []ledger.Decision{{Plan: planOf("b", 1, pool[2:])}, {Plan: planOf("a", 1, []string{"n/d3"})}, {Plan: planOf("c", 1, []string{"n/d4"})}}, nil
+	})
+	w.Must(err)
+	for i, want := range []error{nil, ledger.ErrConflict, nil} {
+		if !errors.Is(made[i].Err, want) {
+			t.Errorf("decision %d: %v", i, made[i].Err)
+		}
+	}
+	for _, i := range []int{2, 0} {
+		plan, err := l.Finish(t.Context(), &made[i])
+		w.Must(err)
+		if !ledger.Active(plan) {
+			t.Errorf("plan %s is not active", plan.Name)
+		}
+	}
+}
