@@ -3,6 +3,7 @@ package placement
 import (
 	"errors"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -36,24 +37,54 @@ type question struct {
 type answer struct {
 	question
 	refusal *plan.Unplaceable
+	// epoch is that of the snapshot; until says how long the refusal stands before other placements are kept waiting for the question to be asked again.
+	epoch int64
+	until time.Time
 }
 
+// A refusal stands for restTimes as long as it took to find, at most mostRest: so each placement that cannot be placed has a hundredth of one
+// processor at most, however busy the cluster is.
+const (
+	restTimes = 100
+	mostRest  = 30 * time.Second
+)
+
 // ask returns the refusal that is remembered for a question, or computes the answer and remembers it if it is a refusal, which is new then.
-func (a *answers) ask(q question, compute func() (*v1alpha1.ShardingPlanSpec, error)) (spec *v1alpha1.ShardingPlanSpec, isNew bool, err error) {
+func (a *answers) ask(q question, epoch int64, clock func() time.Time, compute func() (*v1alpha1.ShardingPlanSpec, error)) (
+	spec *v1alpha1.ShardingPlanSpec, isNew bool, err error,
+) {
 	if known := a.known(q); known != nil {
 		return nil, false, known
 	}
+	began := clock()
 	spec, err = compute()
 	var no *plan.Unplaceable
 	if isNew = errors.As(err, &no); isNew {
+		now := clock()
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if a.seen == nil {
 			a.seen = map[types.NamespacedName]answer{}
 		}
-		a.seen[q.placement] = answer{q, no}
+		a.seen[q.placement] = answer{q, no, epoch, now.Add(min(restTimes*now.Sub(began), mostRest))}
 	}
 	return spec, isNew, err
+}
+
+// stands returns the epoch of the refusal of a placement, if that need not be looked at again now: nothing is known to be better for it, or it
+// was looked at a moment ago.
+func (a *answers) stands(placement *v1alpha1.ModelPlacement, epoch int64, now time.Time) (of int64, stands bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	known, found := a.seen[keyOf(placement)]
+	return known.epoch, found && known.uid == placement.UID && known.generation == placement.Generation && (known.epoch == epoch || now.Before(known.until))
+}
+
+// rest returns how long the refusal of a placement still stands.
+func (a *answers) rest(key types.NamespacedName, now time.Time) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return max(0, a.seen[key].until.Sub(now))
 }
 
 // known returns the refusal that is remembered for a question; nil where there is none.
@@ -70,8 +101,9 @@ func (a *answers) known(q question) *plan.Unplaceable {
 func (a *answers) improve(q question, refusal *plan.Unplaceable) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.seen[q.placement].question == q {
-		a.seen[q.placement] = answer{q, refusal}
+	if known := a.seen[q.placement]; known.question == q {
+		known.refusal = refusal
+		a.seen[q.placement] = known
 	}
 }
 

@@ -134,6 +134,8 @@ func (r *Reconciler) run(ctx context.Context, p *pass) (ctrl.Result, error) {
 	switch {
 	case failed == nil || errors.Is(failed, errStop):
 		return ctrl.Result{RequeueAfter: p.after(r.Now())}, errors.Join(p.failed, r.writeStatus(ctx, p))
+	case errors.Is(failed, errFullRound):
+		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // behind those that were served
 	case errors.Is(failed, ledger.ErrConflict):
 		r.Metrics.Conflicts.Inc()
 		return ctrl.Result{RequeueAfter: contentionDelay()}, nil

@@ -15,6 +15,9 @@ import (
 // maxTurns bounds in how many rounds a placement takes part within one reconciliation.
 const maxTurns = 256
 
+// errFullRound says that others are served first, of whom there are more than one round serves.
+var errFullRound = errors.New("others are served first")
+
 // settle brings a plan into force that is committed and not active yet. Where that cannot be done, the placement says why, and what it had
 // stays as it is.
 func (r *Reconciler) settle(ctx context.Context, p *pass) error {
@@ -75,6 +78,8 @@ func (r *Reconciler) reserve(ctx context.Context, p *pass) error {
 			r.setbacks.forget(keyOf(p.placement))
 			p.replace(t.made)
 			return nil
+		case t.full:
+			return errFullRound
 		case t.again:
 		default:
 			if again, err := r.undecided(ctx, p, t); !again || err != nil {

@@ -56,22 +56,35 @@ type round struct {
 
 // decide gives the placements that wait, up to the last one that joined, their chance. It is a ledger.Decide.
 func (d *round) decide(ctx context.Context, state *ledger.State) ([]ledger.Decision, error) {
-	read, err := d.Index.Read(ctx, state.Plans)
-	if err != nil {
-		return nil, err
-	}
 	order, err := d.upTo(ctx, d.turns)
 	if err != nil {
 		return nil, err
 	}
-	now := &moment{read, state}
-	leftovers := len(state.Leftovers()) > 0
-	d.behind = map[types.UID]int{}
-	var decisions []ledger.Decision
+	for _, t := range d.turns {
+		t.leftovers = len(state.Leftovers()) > 0
+	}
+	for _, patient := range []bool{true, false} {
+		read, err := d.Index.Read(ctx, state.Plans)
+		if err != nil {
+			return nil, err
+		}
+		now := &moment{read, state}
+		if decisions, done := d.decideInOrder(ctx, now, order, patient); done {
+			return d.confirmed(ctx, now, decisions)
+		}
+	}
+	return nil, nil
+}
+
+// decideInOrder decides for placements one after another. Where it is patient, those that were refused a moment ago are passed over. That is as
+// if it had been done in that moment, as long as no plan uses a node that became better since; where one would, nothing is decided.
+func (d *round) decideInOrder(ctx context.Context, now *moment, order []ranked, patient bool) (decisions []ledger.Decision, done bool) {
+	d.served, d.behind = nil, map[types.UID]int{}
+	passedOver := now.Epoch()
 	for _, one := range order {
 		t := d.turns[one.placement.UID]
 		if t != nil {
-			t.priority, t.leftovers, t.again = one.priority, leftovers, len(decisions) == maxBatch
+			t.begin(one.priority, len(decisions) == maxBatch)
 			d.behind[t.uid()] = len(decisions)
 		}
 		if len(decisions) == maxBatch {
@@ -80,15 +93,21 @@ func (d *round) decide(ctx context.Context, state *ledger.State) ([]ledger.Decis
 		var decision *ledger.Decision
 		if t != nil {
 			decision = t.decide(ctx, d.Reconciler, now)
+		} else if epoch, stands := d.answers.stands(one.placement, now.Epoch(), d.Now()); stands && patient {
+			passedOver = min(passedOver, epoch)
 		} else {
 			decision = d.help(ctx, one.placement, now)
 		}
-		if decision != nil {
-			now.Hold(decision.Plan)
-			decisions, d.served = append(decisions, *decision), append(d.served, one.placement)
+		if decision == nil {
+			continue
 		}
+		if now.BetterSince(passedOver, decision.Plan.Spec.NodeNames()) {
+			return nil, false
+		}
+		now.Hold(decision.Plan)
+		decisions, d.served = append(decisions, *decision), append(d.served, one.placement)
 	}
-	return d.confirmed(ctx, now, decisions)
+	return decisions, true
 }
 
 // confirmed returns the decisions whose nodes are, by the API server, as they were when they were made.

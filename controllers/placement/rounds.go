@@ -51,10 +51,18 @@ type turn struct {
 	// leftovers says that there are plans which nobody brought into force and which hold devices.
 	leftovers bool
 	priority  int32
-	// again says that nothing was found out: the round was full, or had a plan that was not made and may have stood in the way.
+	// full says that the round had as many plans as it may before it came to the placement.
+	full bool
+	// again says that the placement was refused for a plan that was not made.
 	again bool
 }
 
 func newTurn(p *pass) *turn { return &turn{pass: p, done: make(chan struct{})} }
+
+// begin makes a turn as if nothing had been decided for it.
+func (t *turn) begin(priority int32, full bool) {
+	t.priority, t.full = priority, full
+	t.err, t.inForce, t.unplaceable, t.invalid = nil, nil, nil, nil
+}
 
 func (t *turn) uid() types.UID { return t.pass.placement.UID }

@@ -42,7 +42,7 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan e
 			return err
 		}
 	}
-	onNode := handler.EnqueueRequestsFromMapFunc(r.concernedByNode)
+	onNode := r.onNode()
 	waiting := handler.EnqueueRequestsFromMapFunc(r.waiting)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("placement").
@@ -99,13 +99,31 @@ func (r *Reconciler) shown(object client.Object) {
 	}
 }
 
-// concernedByNode returns the placements with a plan on the node, and the waiting ones.
-func (r *Reconciler) concernedByNode(ctx context.Context, node client.Object) []reconcile.Request {
-	requests := r.waiting(ctx, node)
+// onNode has the placements with a plan on a node reconciled, and those that wait when their refusal has stood for its time: nodes and
+// inventories change all the time.
+func (r *Reconciler) onNode() handler.EventHandler {
+	enqueue := func(ctx context.Context, node client.Object, queue queue) {
+		for _, request := range r.planned(ctx, node) {
+			queue.Add(request)
+		}
+		for _, request := range r.waiting(ctx, node) {
+			queue.AddAfter(request, r.answers.rest(request.NamespacedName, r.Now()))
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue queue) { enqueue(ctx, e.Object, queue) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue queue) { enqueue(ctx, e.ObjectNew, queue) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue queue) { enqueue(ctx, e.Object, queue) },
+	}
+}
+
+// planned returns the placements with a plan on a node.
+func (r *Reconciler) planned(ctx context.Context, node client.Object) []reconcile.Request {
 	var plans v1alpha1.ShardingPlanList
-	if err := r.Client.List(ctx, &plans, client.MatchingFields{planNodeField: node.GetName()}); err != nil {
+	if err := r.Client.List(ctx, &plans, client.MatchingFields{planNodeField: node.GetName()}, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "list plans of node", "node", node.GetName())
 	}
+	var requests []reconcile.Request
 	for i := range plans.Items {
 		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{
 			Namespace: plans.Items[i].Namespace, Name: plans.Items[i].Spec.Placement.Name,

@@ -101,7 +101,7 @@ func (r *Reconciler) attempt(ctx context.Context, placement *v1alpha1.ModelPlace
 	question := question{
 		client.ObjectKeyFromObject(placement), placement.UID, placement.Generation, model.version, now.Fingerprint(), known.due(), demand, calibrations, may.most, request.Room.Short(),
 	}
-	spec, isNew, err := r.answers.ask(question, func() (*v1alpha1.ShardingPlanSpec, error) {
+	spec, isNew, err := r.answers.ask(question, now.Epoch(), r.Now, func() (*v1alpha1.ShardingPlanSpec, error) {
 		spec, err := r.compute(ctx, request, own, now.Cluster(own, known.shuns))
 		if err != nil {
 			return nil, err

@@ -24,6 +24,8 @@ type Snapshot struct {
 	claimants   map[string]string // by node: who may hold devices
 	cluster     *Cluster          // with all that is taken
 	sum         sum               // of the digests of all nodes
+	epoch       int64
+	better      map[string]int64 // by node: the epoch in which it last became better
 }
 
 // claims lists what may hold devices of a node, as indexes in the lists of plans and pods.
@@ -60,6 +62,15 @@ func snapshotOf(hosts map[string]*Host, now *State) *Snapshot {
 		s.sum.add(s.digest(node))
 	}
 	return s
+}
+
+// Epoch grows whenever some node may have more to give than before. What did not fit in an epoch does not fit later in it either, since
+// devices are only taken.
+func (s *Snapshot) Epoch() int64 { return s.epoch }
+
+// BetterSince says whether some of the nodes may have more to give than in an epoch.
+func (s *Snapshot) BetterSince(epoch int64, nodes []string) bool {
+	return slices.ContainsFunc(nodes, func(node string) bool { return s.better[node] > epoch })
 }
 
 // Hold adds a plan, which holds its devices from then on.
