@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
@@ -112,13 +111,18 @@ func (d *round) decideInOrder(ctx context.Context, now *moment, order []ranked, 
 
 // confirmed returns the decisions whose nodes are, by the API server, as they were when they were made.
 func (d *round) confirmed(ctx context.Context, now *moment, decisions []ledger.Decision) ([]ledger.Decision, error) {
-	nodes := map[string]bool{}
+	plans := map[string][]*v1alpha1.ShardingPlan{}
 	for i := range decisions {
 		for _, node := range nodesOf(&decisions[i]) {
-			nodes[node] = true
+			if _, known := plans[node]; !known {
+				plans[node] = nil
+			}
+		}
+		for _, node := range decisions[i].Plan.Spec.NodeNames() {
+			plans[node] = append(plans[node], decisions[i].Plan)
 		}
 	}
-	changed, err := d.Index.Changed(ctx, now.Snapshot, slices.Sorted(maps.Keys(nodes)))
+	changed, err := d.Index.Changed(ctx, now.Snapshot, plans)
 	if err != nil || len(changed) == 0 {
 		return decisions, err
 	}

@@ -70,37 +70,49 @@ func (x *Index) silent() map[string]bool {
 // maxConfirming bounds how many nodes are read at once.
 const maxConfirming = 16
 
-// Changed reads nodes, their inventories and the pods of placements on them from the API server, and returns those that are not as the snapshot
-// has them.
-func (x *Index) Changed(ctx context.Context, s *fleet.Snapshot, names []string) (map[string]bool, error) {
+// Changed reads nodes, their inventories and the pods of placements on them from the API server, and returns those that no longer serve the plans
+// that were made for them from the snapshot. Of a node without such plans every change counts.
+func (x *Index) Changed(ctx context.Context, s *fleet.Snapshot, plans map[string][]*v1alpha1.ShardingPlan) (map[string]bool, error) {
 	silent := x.silent()
-	same := make([]bool, len(names))
+	var mu sync.Mutex
+	changed := map[string]bool{}
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(maxConfirming)
-	for i, name := range names {
+	for name, served := range plans {
 		reads.Go(func() error {
-			now, err := look(ctx, x.Reader, name, silent[name])
-			if err != nil {
-				return err
+			serves, err := x.serves(ctx, s, name, silent[name], served)
+			if !serves {
+				mu.Lock()
+				defer mu.Unlock()
+				changed[name] = true
 			}
-			var pods corev1.PodList
-			if err := list(ctx, x.Reader, "pods of node "+name, &pods, client.HasLabels{v1alpha1.LabelPlacement}, client.MatchingFields{"spec.nodeName": name}); err != nil {
-				return err
-			}
-			same[i] = s.Host(name).Same(now) && s.HasPods(name, pods.Items)
-			return nil
+			return err
 		})
 	}
 	if err := reads.Wait(); err != nil {
 		return nil, err
 	}
-	changed := map[string]bool{}
-	for i, name := range names {
-		if !same[i] {
-			changed[name] = true
+	return changed, nil
+}
+
+func (x *Index) serves(ctx context.Context, s *fleet.Snapshot, node string, silent bool, plans []*v1alpha1.ShardingPlan) (bool, error) {
+	now, err := look(ctx, x.Reader, node, silent)
+	if err != nil {
+		return false, err
+	}
+	var pods corev1.PodList
+	if err := list(ctx, x.Reader, "pods of node "+node, &pods, client.HasLabels{v1alpha1.LabelPlacement}, client.MatchingFields{"spec.nodeName": node}); err != nil {
+		return false, err
+	}
+	if !s.HasPods(node, pods.Items) {
+		return false, nil
+	}
+	for _, plan := range plans {
+		if !s.Serves(node, now, &plan.Spec) {
+			return false, nil
 		}
 	}
-	return changed, nil
+	return len(plans) > 0 || s.Host(node).Same(now), nil
 }
 
 // Hosts returns what the cache has of some nodes.

@@ -52,8 +52,8 @@ func (s *Snapshot) digest(node string) (of sum) {
 func (s *Snapshot) describeClaims(node string) string {
 	on := s.claims[node]
 	who := make([]string, 0, len(on.plans)+len(on.pods))
-	for _, at := range on.plans {
-		who = append(who, describePlan(node, &s.Plans[at]))
+	for _, held := range on.plans {
+		who = append(who, describePlan(&s.Plans[held.plan], held.devices))
 	}
 	for _, at := range on.pods {
 		who = append(who, s.describePod(&s.Pods[at]))
@@ -62,12 +62,13 @@ func (s *Snapshot) describeClaims(node string) string {
 	return strings.Join(who, "\n")
 }
 
-func describePlan(node string, p *v1alpha1.ShardingPlan) string {
-	text := "plan " + p.Namespace + "/" + p.Name + " of " + p.Spec.Placement.Name + " " + p.Spec.Placement.UID
-	for _, id := range devicesOn(node, p) {
-		text += " " + string(id)
+func describePlan(p *v1alpha1.ShardingPlan, devices []v1alpha1.DeviceID) string {
+	var text strings.Builder
+	text.WriteString("plan " + p.Namespace + "/" + p.Name + " of " + p.Spec.Placement.Name + " " + p.Spec.Placement.UID)
+	for _, id := range devices {
+		text.WriteString(" " + string(id))
 	}
-	return text
+	return text.String()
 }
 
 // describePod says what a pod holds by itself and by its plan.

@@ -29,7 +29,16 @@ type Snapshot struct {
 }
 
 // claims lists what may hold devices of a node, as indexes in the lists of plans and pods.
-type claims struct{ plans, pods []int32 }
+type claims struct {
+	plans []claim
+	pods  []int32
+}
+
+// claim is the devices that a plan has on a node.
+type claim struct {
+	plan    int32
+	devices []v1alpha1.DeviceID
+}
 
 // snapshotOf adds plans and pods to hosts.
 func snapshotOf(hosts map[string]*Host, now *State) *Snapshot {
@@ -40,11 +49,7 @@ func snapshotOf(hosts map[string]*Host, now *State) *Snapshot {
 	for i := range s.Plans {
 		p := &s.Plans[i]
 		s.planAt[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = int32(i)
-		for _, node := range p.Spec.NodeNames() {
-			on := s.claims[node]
-			on.plans = append(on.plans, int32(i))
-			s.claims[node] = on
-		}
+		s.claim(int32(i))
 	}
 	for i := range s.Pods {
 		on := s.claims[s.Pods[i].Spec.NodeName]
@@ -73,16 +78,31 @@ func (s *Snapshot) BetterSince(epoch int64, nodes []string) bool {
 	return slices.ContainsFunc(nodes, func(node string) bool { return s.better[node] > epoch })
 }
 
+// claim notes what a plan has on which node.
+func (s *Snapshot) claim(plan int32) {
+	rows := s.Plans[plan].Spec.Nodes
+	for i := range rows {
+		on := s.claims[rows[i].Node]
+		if n := len(on.plans); n == 0 || on.plans[n-1].plan != plan {
+			on.plans = append(on.plans, claim{plan: plan})
+		}
+		last := &on.plans[len(on.plans)-1]
+		last.devices = append(last.devices, rows[i].Devices...)
+		s.claims[rows[i].Node] = on
+	}
+}
+
 // Hold adds a plan, which holds its devices from then on.
 func (s *Snapshot) Hold(plan *v1alpha1.ShardingPlan) {
 	s.Plans = append(s.Plans, *plan)
 	at := int32(len(s.Plans) - 1)
 	s.planAt[types.NamespacedName{Namespace: plan.Namespace, Name: plan.Name}] = at
-	for _, node := range plan.Spec.NodeNames() {
+	nodes := plan.Spec.NodeNames()
+	for _, node := range nodes {
 		s.sum.take(s.digest(node))
-		on := s.claims[node]
-		on.plans = append(slices.Clip(on.plans), at)
-		s.claims[node] = on
+	}
+	s.claim(at)
+	for _, node := range nodes {
 		s.claimants[node] = s.describeClaims(node)
 		s.sum.add(s.digest(node))
 		if h := s.hosts[node]; h != nil && h.plannable() {

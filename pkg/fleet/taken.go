@@ -27,9 +27,9 @@ func (h holders) add(id v1alpha1.DeviceID, holder string) {
 // their pods, which go with them.
 func (s *Snapshot) takenOn(node string, replaced map[types.UID]bool) holders {
 	on, taken := s.claims[node], holders{}
-	for _, at := range on.plans {
-		if p := &s.Plans[at]; !replaced[p.UID] {
-			for _, id := range devicesOn(node, p) {
+	for _, held := range on.plans {
+		if p := &s.Plans[held.plan]; !replaced[p.UID] {
+			for _, id := range held.devices {
 				taken.add(id, holderOf(p))
 			}
 		}
@@ -121,13 +121,12 @@ func (s *Snapshot) planOf(pod *corev1.Pod) *v1alpha1.ShardingPlan {
 		return &s.Plans[at]
 	}
 	uid := pod.Annotations[v1alpha1.AnnotationPlacementUID]
-	for _, at := range s.claims[pod.Spec.NodeName].plans {
-		p := &s.Plans[at]
+	for _, held := range s.claims[pod.Spec.NodeName].plans {
+		p := &s.Plans[held.plan]
 		if uid == "" || p.Namespace != pod.Namespace || p.Spec.Placement.UID != uid || !meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionActive) {
 			continue
 		}
-		planned := devicesOn(pod.Spec.NodeName, p)
-		if !slices.ContainsFunc(boundTo(pod), func(id v1alpha1.DeviceID) bool { return !slices.Contains(planned, id) }) {
+		if !slices.ContainsFunc(boundTo(pod), func(id v1alpha1.DeviceID) bool { return !slices.Contains(held.devices, id) }) {
 			return p
 		}
 	}

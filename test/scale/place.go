@@ -71,6 +71,7 @@ func placementOf(number int, fits bool) *v1alpha1.ModelPlacement {
 		if number%10 == 0 { // dear to refuse: every shape on every device is looked at
 			p.Spec.Devices, p.Spec.Parallelism, p.Spec.Replicas = nil, nil, ptr.To(int32(1024))
 			p.Spec.Model.Name = ptr.To("Llama-3.1-405B")
+			p.Spec.Workload.Inference.MaxTPOTMillis = ptr.To(int32(1))
 		}
 	}
 	return p

@@ -65,7 +65,7 @@ func TestIndexIsConfirmedByTheAPIServer(t *testing.T) {
 		now, err := index.Read(w.Context(), w.plans())
 		w.Must(err)
 		step.change()
-		changed, err := index.Changed(w.Context(), now, []string{"n1", "n2"})
+		changed, err := index.Changed(w.Context(), now, map[string][]*v1alpha1.ShardingPlan{"n1": nil, "n2": nil})
 		w.Must(err)
 		if diff := cmp.Diff(step.changed, slices.Sorted(maps.Keys(changed)), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: nodes that changed (-want +got):\n%s", step.name, diff)
