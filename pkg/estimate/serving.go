@@ -376,7 +376,7 @@ func (s *Serving) times(p *place, a *Answer, c *shape.Candidate, offer int64) er
 	load := &q.Workload
 	load.Concurrency = max(1, float64(a.Concurrency.Running)/copies)
 	load.Clients, load.Requests = float64(s.Concurrency)/copies, float64(s.Requests)/copies
-	load.RequestSeconds = serverSeconds
+	load.RequestSeconds, load.Arriving = serverSeconds, s.MaxTPOT > 0
 	if s.longest() > s.typical() {
 		load.Variation = float64(s.Variation) / 100
 	}
