@@ -87,6 +87,13 @@ type Measurement struct {
 	// Degrees of parallelism of one copy; an absent one is 1. At least one of tensor, pipeline, data, expert and context is set.
 	// +optional
 	Parallelism *Parallelism `json:"parallelism,omitempty"`
+	// Limits of the engine's steps, where it was started with others than its defaults.
+	// +optional
+	StepLimits *StepLimits `json:"stepLimits,omitempty"`
+	// What the server did beside decoding one token after the other, and settings other than the engine's defaults: what is
+	// measured is compared with an estimate of just that. Absent means nothing, and the defaults.
+	// +optional
+	Serving *ServingOptions `json:"serving,omitempty"`
 	// Copies that served together.
 	// +optional
 	// +kubebuilder:default=1

@@ -1220,6 +1220,16 @@ func (in *Measurement) DeepCopyInto(out *Measurement) {
 		*out = new(Parallelism)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.StepLimits != nil {
+		in, out := &in.StepLimits, &out.StepLimits
+		*out = new(StepLimits)
+		**out = **in
+	}
+	if in.Serving != nil {
+		in, out := &in.Serving, &out.Serving
+		*out = new(ServingOptions)
+		(*in).DeepCopyInto(*out)
+	}
 	in.Source.DeepCopyInto(&out.Source)
 }
 

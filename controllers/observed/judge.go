@@ -32,8 +32,11 @@ const (
 // complete fills in what an engine does not say of itself: what the plan has it run, and on what.
 func (o *Observer) complete(ctx context.Context, plan *v1alpha1.ShardingPlan, m *v1alpha1.Measurement) error {
 	s := &plan.Spec
-	of := site.OfPlan(s, "")
-	m.Model, m.Engine, m.Weights, m.KVCacheType, m.Replicas, m.Parallelism = of.Model, of.Engine, of.Weights, of.KVCacheType, of.Replicas, of.Parallelism
+	planned, err := site.OfPlan(s, "")
+	if err != nil {
+		return err
+	}
+	site.Complete(m, &planned)
 	inventory := &v1alpha1.AcceleratorInventory{}
 	found, err := objects.Read(ctx, o.Client, types.NamespacedName{Name: s.Nodes[0].Node}, inventory)
 	if err != nil || !found {

@@ -205,6 +205,7 @@ func (o *Observer) measure(ctx context.Context, pods []corev1.Pod, next map[type
 			next[pods[i].UID] = o.seen[pods[i].UID]
 		}
 	}
+	list[0].Replicas = int32(len(pods)) // copies that are not ready get no requests
 	return &list[0], nil
 }
 

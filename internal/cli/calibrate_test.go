@@ -52,6 +52,8 @@ func TestDocumentedCalibration(t *testing.T) {
 	}
 	const measured = `calibrate long.json medium.json short.json --device "NVIDIA A100-SXM4-80GB" --engine vLLM`
 	page.show(t, measured, show(measured))
+	const ofPlan = `calibrate long.json medium.json short.json -f chat.yaml`
+	page.show(t, ofPlan, show(ofPlan))
 	if err := os.WriteFile(kept, []byte(show(measured+" -o yaml")), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -132,21 +134,6 @@ func TestOldMeasurementsMoveLess(t *testing.T) {
 	}
 }
 
-// TestCalibrationOfAPlan takes what a benchmark does not say from the plan that it measured.
-func TestCalibrationOfAPlan(t *testing.T) {
-	t.Chdir(clitest.Testdata(t, "calibration"))
-	out := ok(t, "", "recommend", "--model", "Qwen3-14B", "--device", "NVIDIA A100-SXM4-80GB", "--devices", "2", "--objective", "Latency", "-o", "json")
-	file := filepath.Join(t.TempDir(), "plan.json")
-	if err := os.WriteFile(file, []byte(out), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got := calibrated(t, today, nil, "short.json", "--plan", file, "--device", "NVIDIA A100-SXM4-80GB")
-	m := got.Spec.Measurements[0]
-	if m.Model != "Qwen3-14B" || m.Engine != "vLLM" || m.Parallelism == nil || *m.Parallelism.Tensor != 2 || m.Weights != "BF16" {
-		t.Errorf("%+v", m)
-	}
-}
-
 // TestCalibrationFromMetrics reads an engine over HTTP, and a Prometheus.
 func TestCalibrationFromMetrics(t *testing.T) {
 	recorded := filepath.Join("..", "..", "pkg", "site", "testdata")
@@ -204,7 +191,9 @@ func TestCalibrateRefuses(t *testing.T) {
 		"give results of benchmarks":        {},
 		"add --device":                      {"long.json"},
 		"did you mean":                      {"long.json", "--device", "H100", "--model", "Qwen3-15B"},
-		"no ShardingPlan in the files":      {"long.json", "--plan", "long.yaml"},
+		"-f: no ShardingPlan and no":        {"long.json", "-f", "long.yaml"},
+		"--tp -2: give 1 or more":           {"long.json", "--device", "H100", "--tp", "-2"},
+		"--model: model \"Qwen3-15B\"":      {"long.json", "--device", "H100", "--model", "Qwen3-15B"},
 		"give one of them":                  {"--metrics", "http://a", "--prometheus", "http://b"},
 		"not a result of `vllm bench serve": {"long.yaml", "--device", "H100"},
 	} {

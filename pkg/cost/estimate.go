@@ -82,8 +82,10 @@ func (e *Estimator) Corrected(q *Query) Query {
 // ServeUnder estimates serving requests that arrive at random, at the highest load at which a token takes at most limit
 // seconds. The query must have passed its Check.
 func (e *Estimator) ServeUnder(q *Query, limit float64) Estimate {
-	at := e.Corrected(q)
-	made := e.Around(q, ServeUnder(&at, &e.constants, limit))
+	of := *q
+	of.Workload.Arriving = true
+	at := e.Corrected(&of)
+	made := e.Around(&of, ServeUnder(&at, &e.constants, limit))
 	if made.Without != nil { // under the limit other requests run
 		without := e.Without().ServeUnder(q, limit)
 		made.Without = &without

@@ -24,6 +24,8 @@ type Workload struct {
 	// Together says that all requests have the same lengths and start at once, as some load generators do. Such requests
 	// arrive and end in convoys, and wait longer for one another's prompts than requests that come one by one.
 	Together bool
+	// Arriving says that requests arrive at random, and do not come as others end. An estimate with a limit of the time per token is of such ones.
+	Arriving bool
 	// Options are what the server does beside.
 	Options
 }

@@ -61,6 +61,26 @@ func TestAFurtherQueryIsMovedLess(t *testing.T) {
 	}
 }
 
+// TestRequestsThatArriveAreMovedLess: what was measured of requests that come as others end says less of those that arrive at random under a limit, and what was
+// measured of these says it in full.
+func TestRequestsThatArriveAreMovedLess(t *testing.T) {
+	c, f, q := builtIn(t), hopperDense, measuredQuery(t)
+	random := q
+	random.Workload.Arriving = true
+	limit := 2 * c.Estimator(f).Serve(&q).TPOT.Value
+	bare := c.Estimator(f).ServeUnder(&q, limit)
+	of := func(measured *Query) Range {
+		return c.At(sampled(f, Rate, 0.7, measured)).Estimator(f).ServeUnder(&q, limit).OutputTokensPerSecond
+	}
+	other, same := of(&q), of(&random)
+	if other.Value <= same.Value || other.Value >= bare.OutputTokensPerSecond.Value {
+		t.Errorf("%.0f tokens a second after a run of other arrivals, %.0f after one of these, %.0f without any", other.Value, same.Value, bare.OutputTokensPerSecond.Value)
+	}
+	if other.High/other.Value <= same.High/same.Value {
+		t.Error("a run of other arrivals leaves as narrow a range")
+	}
+}
+
 func TestAnotherEngineIsNotMoved(t *testing.T) {
 	c, f, q := builtIn(t), hopperDense, measuredQuery(t)
 	other := f

@@ -41,6 +41,8 @@ type Engine struct {
 	Memory Memory
 	// Changes are the defaults of Memory in other versions, in rising order.
 	Changes []Change
+	// Running is how many requests its server runs where it is not told; nil where those are the sequences of a step.
+	Running *Running
 	// Serves is what its server does beside decoding one token after the other.
 	Serves Serves
 	// OldCosts names the constants of speed for versions before 1, where they differ from those of Name.

@@ -38,6 +38,7 @@ var sglang = Engine{
 			{Serving: Batch{16384, 512}},
 		},
 	},
+	Running:   &Running{EachContext: 512, Least: 2048, Most: 4096, Tokens: 2, Source: "https://github.com/sgl-project/sglang/pull/27399, https://github.com/sgl-project/sglang/issues/4090"},
 	Serves:    sglangServes,
 	Launchers: []string{"sglang"},
 	Arguments: slices.Concat(sglangArguments, sglangServing),

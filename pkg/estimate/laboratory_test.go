@@ -127,7 +127,7 @@ func TestAnotherLaboratory(t *testing.T) {
 }
 
 // TestAnotherLaboratoryReplayed replays the requests of the same services, which all came at once: the simulated server's times between tokens and to the first one are what was measured then. Of
-// ShareGPT's they are only reported: more run at once with SGLang than its row of package engine says.
+// ShareGPT's they are only reported: SGLang gives no token while prompts wait for which there is room, and short answers count as much as long ones in a mean of TPOT.
 func TestAnotherLaboratoryReplayed(t *testing.T) {
 	off := map[string]map[string][]float64{}
 	for _, r := range laboratoryRows(t) {

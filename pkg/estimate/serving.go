@@ -308,7 +308,8 @@ func (s *Serving) on(p *place, l *look) (*Answer, error) {
 	if !a.Fits {
 		return a, nil
 	}
-	a.Concurrency = s.running(p, tightest(a.Stages), c.Footprint.Setup().Inference.BatchedSequences)
+	room := tightest(a.Stages)
+	a.Concurrency = s.running(p, room, s.places(p, room, c.Footprint.Setup().Inference.BatchedSequences))
 	a.doubt(int64(s.Replicas * p.Degrees.AttentionData))
 	if err := s.times(p, a, c, l.flavor.Offer); err != nil {
 		return nil, err
@@ -333,6 +334,15 @@ func (s *Serving) fill(a *Answer, c *shape.Candidate, device memory.Device) erro
 
 // boundOfCache is what bounds the requests where the cache does.
 const boundOfCache = "kvCache"
+
+// places returns how many requests a rank takes at a time, which has room for so many in its cache and so many sequences in a step.
+func (s *Serving) places(p *place, room, sequences int64) int64 {
+	free := p.Engine.Running
+	if free == nil || s.MaxSequences > 0 {
+		return sequences
+	}
+	return max(sequences, free.Of(room*s.typical(), max(s.longest(), int64(p.Model.Architecture.MaxContext))))
+}
 
 // running returns how many requests run at a time over all replicas, and what bounds them.
 func (s *Serving) running(p *place, room, sequences int64) Concurrency {
@@ -366,7 +376,7 @@ func (s *Serving) times(p *place, a *Answer, c *shape.Candidate, offer int64) er
 	load := &q.Workload
 	load.Concurrency = max(1, float64(a.Concurrency.Running)/copies)
 	load.Clients, load.Requests = float64(s.Concurrency)/copies, float64(s.Requests)/copies
-	load.RequestSeconds = serverSeconds
+	load.RequestSeconds, load.Arriving = serverSeconds, s.MaxTPOT > 0
 	if s.longest() > s.typical() {
 		load.Variation = float64(s.Variation) / 100
 	}

@@ -307,3 +307,20 @@ func TestVerdictsNearTheLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatRunsByDefault: an engine that is told how many sequences run is held to it; of those that are not, SGLang runs more than its graphs have been captured for.
+func TestWhatRunsByDefault(t *testing.T) {
+	for _, test := range []struct {
+		engine            string
+		told, least, most int64
+	}{{"SGLang", 0, 2048, 4096}, {"SGLang", 256, 256, 256}, {"vLLM", 0, 1024, 1024}, {"vLLM", 64, 64, 64}} {
+		d := deployed(t, "Qwen3-14B", "NVIDIA H100 80GB HBM3", test.engine, "BF16")
+		got, err := Serve(Serving{Deployment: d, Load: Load{Input: 217, Output: 202, Longest: 2048, Variation: 100}, MaxSequences: test.told})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := got.Concurrency.Engine; n < test.least || n > test.most {
+			t.Errorf("%s told %d runs %d, want %d to %d", test.engine, test.told, n, test.least, test.most)
+		}
+	}
+}

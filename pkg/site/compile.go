@@ -224,6 +224,10 @@ func serving(m *v1alpha1.Measurement) (estimate.Serving, error) {
 	if m.MaxModelLen > m.InputTokens+m.OutputTokens {
 		s.Longest, s.Variation = int64(m.MaxModelLen), 100
 	}
+	if limits := m.StepLimits; limits != nil {
+		s.MaxBatchedTokens, s.MaxSequences = limits.Tokens, limits.Sequences
+	}
+	s.Options = m.Serving
 	if m.Concurrency == 0 || m.Requests > 0 && m.Requests < steady*m.Concurrency {
 		s.Requests = int64(m.Requests)
 	}

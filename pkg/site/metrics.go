@@ -172,7 +172,7 @@ func Between(before, after Scrape, span time.Duration, at time.Time) []v1alpha1.
 	var list []v1alpha1.Measurement
 	for of := range models {
 		if m, ok := moved.measurement(of, span); ok {
-			m.Source.Tool = "metrics of the engine"
+			m.Source.Tool = toolMetrics
 			m.Source.Time.Time = at
 			list = append(list, m)
 		}

@@ -137,7 +137,13 @@ func (o object) sglang() v1alpha1.Measurement {
 	server, _ := o["server_info"].(map[string]any)
 	s := object(server)
 	m.Model, m.EngineVersion = s.word("model_path"), s.word("version")
-	m.Parallelism = degrees(s.whole("tp_size"), s.whole("pp_size"), s.whole("dp_size"), s.whole("ep_size"))
+	tensor, data := s.whole("tp_size"), s.whole("dp_size")
+	if shared, _ := s["enable_dp_attention"].(bool); shared && data > 0 { // data ranks are among the tensor ranks
+		tensor /= data
+	} else if data > 1 { // each is a copy of its own
+		m.Replicas, data = data, 0
+	}
+	m.Parallelism = degrees(tensor, s.whole("pp_size"), data, s.whole("ep_size"))
 	return m
 }
 

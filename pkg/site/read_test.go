@@ -1,6 +1,7 @@
 package site_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -85,6 +86,24 @@ func TestRead(t *testing.T) {
 				t.Errorf("%+v, want %+v", got, test.want)
 			}
 		})
+	}
+}
+
+// TestDataRanksOfSGLang reads data ranks as the engine counts them: among the tensor ranks where they share attention alone, else as copies.
+func TestDataRanksOfSGLang(t *testing.T) {
+	const result = `{"backend": "sglang", "completed": 1, "total_input_tokens": 1, "total_output_tokens": 1, "output_throughput": 1, "total_output_tokens_retokenized": 1, "server_info": {"tp_size": 8, "dp_size": 4, "enable_dp_attention": %t}}`
+	for shared, want := range map[bool]struct{ tensor, data, copies int32 }{true: {2, 4, 0}, false: {8, 0, 4}} {
+		list, err := site.Read("file", fmt.Appendf(nil, result, shared))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := int32(0)
+		if p := list[0].Parallelism; p.Data != nil {
+			data = *p.Data
+		}
+		if tensor(&list[0]) != want.tensor || data != want.data || list[0].Replicas != want.copies {
+			t.Errorf("shared attention %t: tensor %d, data %d, %d copies, want %+v", shared, tensor(&list[0]), data, list[0].Replicas, want)
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ var (
 
 // startUp reads the start-up log of vLLM: how many tokens the caches of all its engine cores hold.
 func startUp(content []byte) (v1alpha1.Measurement, bool) {
-	m := v1alpha1.Measurement{Engine: engineOf("vllm", ""), Source: v1alpha1.MeasurementSource{Tool: "start-up log of vLLM"}}
+	m := v1alpha1.Measurement{Engine: engineOf("vllm", ""), Source: v1alpha1.MeasurementSource{Tool: toolLog}}
 	cores, sizes := map[string]int64{}, int64(0)
 	found := map[string]int32{}
 	for line := range strings.Lines(string(content)) {

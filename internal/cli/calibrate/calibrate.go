@@ -18,8 +18,8 @@ import (
 // flags are the flags of calibrate.
 type flags struct {
 	subject
-	plans, update       []string
-	name                string
+	manifests           []string
+	plan, name          string
 	metrics, prometheus string
 	window              time.Duration
 }
@@ -29,7 +29,7 @@ func New(streams term.Streams) *cobra.Command {
 	var options flags
 	var output term.Format
 	command := &cobra.Command{
-		Use:   "calibrate FILE... --device PRODUCT [flags]",
+		Use:   "calibrate FILE... [--device PRODUCT | -f FILE...] [flags]",
 		Short: "Move estimates towards what was measured here",
 		Long: `Read what was measured at a site, compare it with what is estimated, and keep it: -o yaml prints a SiteCalibration,
 which plan, recommend, estimate and cost take with --calibration, and which moves the operator's plans once it is in
@@ -40,14 +40,19 @@ Files are results of vllm bench serve (--save-result), SGLang's bench_serving (-
 --metrics the metrics of an engine are read twice, --window apart, and with --prometheus those that a Prometheus has of
 all engines.
 
-What a file does not say is taken from flags, or with --plan from a ShardingPlan: the model, the engine, its degrees and
-the precision. The device is one of the inventories beside the plan, or --device.
+What a file does not say is taken from flags, or with -f from the ShardingPlan that was measured: the model, its
+precision, the engine with its degrees, limits and options, the copies, and the devices by the inventories of their
+nodes. A flag or a file that says otherwise than the plan is refused. Of several plans that one counts which nothing
+contradicts and which is in force; --plan names it where that leaves more than one.
 
--f names a SiteCalibration to add to. A measurement that it has of the same run is replaced.`,
+A SiteCalibration in the files of -f is added to. A measurement that it has of the same run is replaced.`,
 		Example: `  # A benchmark against the service of a plan
   vllm bench serve --model Qwen/Qwen3-14B --random-input-len 1024 --random-output-len 512 \
     --max-concurrency 32 --num-prompts 320 --save-result --result-filename c32.json
   kubectl rankwright calibrate c32.json --device H100 -o yaml > site.yaml
+
+  # The same of a placement in a cluster, whose plan and devices tell the rest
+  kubectl get shardingplans,accinv -o yaml | kubectl rankwright calibrate c32.json -f - -o yaml > site.yaml
 
   # Ten minutes of what the service does
   kubectl rankwright calibrate --metrics http://localhost:8000/metrics --window 10m --device H100 -f site.yaml -o yaml
@@ -60,8 +65,8 @@ the precision. The device is one of the inventories beside the plan, or --device
 	}
 	options.add(command)
 	f := command.Flags()
-	f.StringArrayVar(&options.plans, "plan", nil, "file with the ShardingPlan that was measured, and with inventories; may be repeated")
-	planning.AddFiles(command, &options.update, "file with a SiteCalibration to add to, - for standard input")
+	planning.AddFiles(command, &options.manifests, "file or folder with the ShardingPlan that was measured, its ModelPlacement and inventories, and with a SiteCalibration to add to, - for standard input; may be repeated")
+	f.StringVar(&options.plan, "plan", "", "name of the ShardingPlan that was measured, where the files of -f have several")
 	f.StringVar(&options.name, "name", "site", "name of a new SiteCalibration")
 	f.StringVar(&options.metrics, "metrics", "", "`URL` of an engine's metrics")
 	f.StringVar(&options.prometheus, "prometheus", "", "`URL` of a Prometheus that has metrics of engines")
@@ -74,15 +79,15 @@ func (f *flags) run(ctx context.Context, streams term.Streams, files []string, o
 	if len(files) == 0 && f.metrics == "" && f.prometheus == "" {
 		return term.Usagef("nothing to read: give results of benchmarks, or --metrics or --prometheus")
 	}
-	kept, err := f.kept(streams)
+	known, err := f.known(streams)
+	if err != nil {
+		return err
+	}
+	kept, err := f.kept(known.Calibrations)
 	if err != nil {
 		return err
 	}
 	read, err := f.read(ctx, streams, files)
-	if err != nil {
-		return err
-	}
-	known, err := f.known(streams)
 	if err != nil {
 		return err
 	}
@@ -104,21 +109,34 @@ func (f *flags) run(ctx context.Context, streams term.Streams, files []string, o
 	return term.Write(streams.Out, output, kept, func(p *term.Page) { show(p, rows, output.Wide()) })
 }
 
-// kept is the calibration that is added to, or a new one.
-func (f *flags) kept(streams term.Streams) (*v1alpha1.SiteCalibration, error) {
-	if len(f.update) == 0 {
-		kept := &v1alpha1.SiteCalibration{}
-		kept.APIVersion, kept.Kind, kept.Name = v1alpha1.GroupVersion.String(), "SiteCalibration", f.name
-		return kept, nil
-	}
-	m, err := planning.ReadManifests(f.update, streams)
+// known is what flags and the files of -f say.
+func (f *flags) known(streams term.Streams) (*known, error) {
+	said, err := f.said()
 	if err != nil {
 		return nil, err
 	}
-	if n := len(m.Calibrations); n != 1 {
-		return nil, fmt.Errorf("-f: %d SiteCalibrations in the files: give exactly one", n)
+	m, err := planning.ReadManifests(f.manifests, streams)
+	if err != nil {
+		return nil, err
 	}
-	return &m.Calibrations[0], nil
+	m.WarnOfIgnored(streams)
+	if len(f.manifests) > 0 && len(m.Plans)+len(m.Calibrations) == 0 {
+		return nil, term.Usagef("-f: no ShardingPlan and no SiteCalibration in the files: give one as plan -o yaml, calibrate -o yaml or kubectl prints it")
+	}
+	return &known{plans: plans{Manifests: m, name: f.plan}, flags: said}, nil
+}
+
+// kept is the calibration that is added to, or a new one.
+func (f *flags) kept(of []v1alpha1.SiteCalibration) (*v1alpha1.SiteCalibration, error) {
+	switch len(of) {
+	case 0:
+		kept := &v1alpha1.SiteCalibration{}
+		kept.APIVersion, kept.Kind, kept.Name = v1alpha1.GroupVersion.String(), "SiteCalibration", f.name
+		return kept, nil
+	case 1:
+		return &of[0], nil
+	}
+	return nil, term.Usagef("-f: %d SiteCalibrations in the files: give the one to add to", len(of))
 }
 
 // mostResult is the size in bytes of a result; those with the times of each token are long.
@@ -159,6 +177,6 @@ func merge(kept *v1alpha1.SiteCalibration, read []v1alpha1.Measurement) error {
 
 // sameRun says whether two measurements are of one run of a service.
 func sameRun(a, b *v1alpha1.Measurement) bool {
-	return a.Source.Tool == b.Source.Tool && a.Source.File == b.Source.File && a.Source.Time.Equal(&b.Source.Time) && a.Model == b.Model && a.Device == b.Device && a.Engine == b.Engine && a.InputTokens == b.InputTokens &&
+	return a.Source.Tool == b.Source.Tool && a.Source.File == b.Source.File && a.Source.Time.Equal(&b.Source.Time) && modelOf(a) == modelOf(b) && a.Device == b.Device && a.Engine == b.Engine && a.InputTokens == b.InputTokens &&
 		a.OutputTokens == b.OutputTokens && a.Concurrency == b.Concurrency && a.Requests == b.Requests
 }

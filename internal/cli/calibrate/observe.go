@@ -41,6 +41,9 @@ func (f *flags) observe(ctx context.Context, streams term.Streams) ([]v1alpha1.M
 	}
 	for i := range list {
 		list[i].Source.File = address
+		if f.metrics != "" {
+			list[i].Replicas = 1 // it is one engine's
+		}
 	}
 	return list, nil
 }

@@ -1,13 +1,13 @@
 package calibrate
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
+	"math"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/internal/cli/planning"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/engine"
@@ -34,66 +34,89 @@ func (s *subject) add(command *cobra.Command) {
 	f.IntVar(&s.degrees.Pipeline, "pp", 0, "pipeline-parallel degree, where the file does not say")
 	f.IntVar(&s.degrees.AttentionData, "dp", 0, "attention data parallel degree, where the file does not say")
 	f.IntVar(&s.degrees.Expert, "ep", 0, "expert-parallel degree, where the file does not say")
-	f.Int32Var(&s.replicas, "replicas", 1, "copies that served together")
+	f.Int32Var(&s.replicas, "replicas", 0, "copies that served together (default: the plan's, else 1)")
 	term.Complete(command, "device", accelerator.Names())
 	term.Complete(command, "engine", engine.Names())
 	term.Complete(command, "weights", estimate.Precisions)
 	_ = command.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(model.Names(), cobra.ShellCompDirectiveDefault))
 }
 
-// known is what is known of measurements beside their files: flags, which count first, and plans.
-type known struct {
-	*subject
-	plans    []v1alpha1.ShardingPlan
-	products map[v1alpha1.DeviceID]string // of devices by node and id
-}
-
-func (f *flags) known(streams term.Streams) (*known, error) {
-	k := &known{subject: &f.subject, products: map[v1alpha1.DeviceID]string{}}
-	if len(f.plans) == 0 {
-		return k, nil
-	}
-	m, err := planning.ReadManifests(f.plans, streams)
-	if err != nil {
-		return nil, err
-	}
-	if k.plans = m.Plans; len(k.plans) == 0 {
-		return nil, errors.New("--plan: no ShardingPlan in the files: give one as plan -o yaml or kubectl prints it")
-	}
-	for i := range m.Inventories {
-		for _, d := range m.Inventories[i].Status.Devices {
-			k.products[at(m.Inventories[i].Name, d.ID)] = d.Product
+// said is what the flags say of what served. The error names the flag.
+func (s *subject) said() (*v1alpha1.Measurement, error) {
+	m := &v1alpha1.Measurement{Model: s.model, Device: s.device, Replicas: s.replicas, Parallelism: &v1alpha1.Parallelism{}}
+	if s.model != "" {
+		if _, _, err := model.Find(s.model); err != nil {
+			return nil, term.Usagef("--model: %w", err)
 		}
 	}
-	return k, nil
+	if s.engine != "" {
+		found, err := estimate.FindEngine(s.engine)
+		if err != nil {
+			return nil, term.Usagef("--engine: %w", err)
+		}
+		m.Engine = found.Name
+	}
+	for _, p := range []struct {
+		flag, word string
+		to         *v1alpha1.Precision
+	}{{"weights", s.weights, &m.Weights}, {"kv", s.kv, &m.KVCacheType}} {
+		if p.word == "" {
+			continue
+		}
+		var err error
+		if *p.to, err = estimate.FindPrecision(p.word); err != nil {
+			return nil, term.Usagef("--%s: %w", p.flag, err)
+		}
+	}
+	p := m.Parallelism
+	for _, d := range []struct {
+		flag string
+		n    int
+		to   **int32
+	}{{"tp", s.degrees.Tensor, &p.Tensor}, {"pp", s.degrees.Pipeline, &p.Pipeline}, {"dp", s.degrees.AttentionData, &p.Data}, {"ep", s.degrees.Expert, &p.Expert}, {"replicas", int(s.replicas), nil}} {
+		if d.n < 0 || d.n > math.MaxInt32 {
+			return nil, term.Usagef("--%s %d: give 1 or more", d.flag, d.n)
+		}
+		if n := int32(d.n); n > 0 && d.to != nil {
+			*d.to = &n
+		}
+	}
+	return m, nil
 }
 
-func at(node string, id v1alpha1.DeviceID) v1alpha1.DeviceID {
-	return v1alpha1.DeviceID(node+"/") + id
+// known is what is known of measurements beside their files: what plans say, and flags.
+type known struct {
+	plans
+	flags *v1alpha1.Measurement
 }
 
-// complete fills in what a file does not say. The error names what is missing.
+// complete fills in what a file does not say. The error names what is missing, or what contradicts a plan.
 func (k *known) complete(m *v1alpha1.Measurement) error {
-	if k.model != "" {
-		m.Model = k.model
-	}
-	plan, err := k.planOf(m)
-	if err != nil {
+	if err := k.fromPlan(m); err != nil {
 		return err
 	}
-	if plan != nil {
-		k.from(plan, m)
+	for _, a := range aspects {
+		if said := a.of(k.flags); said != "" && said != a.of(m) {
+			a.take(m, k.flags)
+		}
 	}
-	if err := k.fromFlags(m); err != nil {
-		return err
+	m.Replicas = cmp.Or(k.flags.Replicas, m.Replicas, 1)
+	if m.Parallelism == nil {
+		m.Parallelism = &v1alpha1.Parallelism{}
+	}
+	if m.Parallelism.Tensor == nil {
+		one := int32(1)
+		m.Parallelism.Tensor = &one
 	}
 	switch {
 	case m.Model == "":
-		return term.Usagef("the file does not name the model: add --model or --plan")
+		return term.Usagef("the file does not name the model: add --model, or -f with the ShardingPlan")
 	case m.Device == "":
-		return term.Usagef("the file does not name the device: add --device, or --plan with inventories")
+		return term.Usagef("the file does not name the device: add --device, or -f with the ShardingPlan and the inventories of its nodes")
 	case m.Engine == "":
-		return term.Usagef("the file does not name the engine: add --engine or --plan")
+		return term.Usagef("the file does not name the engine: add --engine, or -f with the ShardingPlan")
+	case m.CacheTokens == 0 && (m.InputTokens == 0 || m.OutputTokens == 0):
+		return term.Usagef("the file does not say how long requests are: add -f with the ShardingPlan and its ModelPlacement that has inputTokens and outputTokens")
 	}
 	if _, _, err := model.Find(m.Model); err != nil {
 		return fmt.Errorf("model: %w; or name it with --model", err)
@@ -103,86 +126,27 @@ func (k *known) complete(m *v1alpha1.Measurement) error {
 	return err
 }
 
-// planOf is the plan that served what was measured; nil where no plans are given.
-func (k *known) planOf(m *v1alpha1.Measurement) (*v1alpha1.ShardingPlan, error) {
-	var found *v1alpha1.ShardingPlan
-	for i := range k.plans {
-		p := &k.plans[i]
-		if m.Model != "" {
-			if served, _, err := model.Find(m.Model); err != nil || served.Name != p.Spec.Model.Name {
-				continue
-			}
-		}
-		if m.Engine != "" && m.Engine != p.Spec.Engine {
-			continue
-		}
-		if found != nil {
-			return nil, fmt.Errorf("--plan: plans %s and %s are both of %s with %s: give the one that was measured", found.Name, p.Name, p.Spec.Model.Name, p.Spec.Engine)
-		}
-		found = p
+// fromPlan fills in what the plan says that was measured, if there is one.
+func (k *known) fromPlan(m *v1alpha1.Measurement) error {
+	plan, err := k.of(m, k.flags)
+	if plan == nil || err != nil {
+		return err
 	}
-	if found == nil && len(k.plans) > 0 {
-		return nil, fmt.Errorf("--plan: none of %d plans is of model %q with engine %q: give the one that was measured", len(k.plans), m.Model, m.Engine)
+	if _, _, err := model.Find(plan.Spec.Model.Name); err != nil {
+		return fmt.Errorf("plan %s: %w", plan.Name, err)
 	}
-	return found, nil
-}
-
-// from fills in what a plan says.
-func (k *known) from(plan *v1alpha1.ShardingPlan, m *v1alpha1.Measurement) {
-	s := &plan.Spec
-	of := site.OfPlan(s, "")
-	m.Model, m.Engine, m.Weights, m.KVCacheType, m.Replicas, m.Parallelism = of.Model, of.Engine, of.Weights, of.KVCacheType, of.Replicas, of.Parallelism
-	for i := range s.Nodes {
-		for _, id := range s.Nodes[i].Devices {
-			if product := k.products[at(s.Nodes[i].Node, id)]; product != "" && m.Device == "" {
-				m.Device = product
-			}
-		}
+	product, err := k.product(plan)
+	if err != nil {
+		return err
 	}
-}
-
-// fromFlags fills in what flags say.
-func (k *known) fromFlags(m *v1alpha1.Measurement) error {
-	if k.device != "" {
-		m.Device = k.device
+	planned, err := site.OfPlan(&plan.Spec, product)
+	if err != nil {
+		return fmt.Errorf("plan %s: %w", plan.Name, err)
 	}
-	if k.engine != "" {
-		found, err := estimate.FindEngine(k.engine)
-		if err != nil {
-			return term.Usagef("%w", err)
-		}
-		m.Engine = found.Name
+	if err := contradiction(plan.Name, &planned, m, k.flags); err != nil {
+		return err
 	}
-	for _, p := range []struct {
-		word string
-		to   *v1alpha1.Precision
-	}{{k.weights, &m.Weights}, {k.kv, &m.KVCacheType}} {
-		if p.word == "" {
-			continue
-		}
-		var err error
-		if *p.to, err = estimate.FindPrecision(p.word); err != nil {
-			return term.Usagef("%w", err)
-		}
-	}
-	if m.Parallelism == nil {
-		m.Parallelism = &v1alpha1.Parallelism{}
-	}
-	for _, d := range []struct {
-		n  int
-		to **int32
-	}{{k.degrees.Tensor, &m.Parallelism.Tensor}, {k.degrees.Pipeline, &m.Parallelism.Pipeline}, {k.degrees.AttentionData, &m.Parallelism.Data}, {k.degrees.Expert, &m.Parallelism.Expert}} {
-		if d.n > 0 {
-			n := int32(d.n)
-			*d.to = &n
-		}
-	}
-	if m.Parallelism.Tensor == nil {
-		one := int32(1)
-		m.Parallelism.Tensor = &one
-	}
-	if k.replicas > 1 || m.Replicas == 0 {
-		m.Replicas = k.replicas
-	}
+	site.Complete(m, &planned)
+	k.lengths(plan, m)
 	return nil
 }

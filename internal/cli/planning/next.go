@@ -7,6 +7,7 @@ import (
 
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/plan/explain"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // addNext adds the flag that asks for the next benchmark.
@@ -45,6 +46,23 @@ func printNext(p *term.Page, n *explain.Next) {
 		percent(n.Apart), percent(n.Doubt), n.Strategy, n.Product, n.Other, percent(n.Left))
 	p.Line(fmt.Sprintf("vllm bench serve --model %s --dataset-name random --random-input-len %d --random-output-len %d", n.Model, n.Input, n.Output))
 	p.Line(fmt.Sprintf("  --ignore-eos --max-concurrency %d --num-prompts %d --save-result", n.Concurrency, runs*n.Concurrency))
+	if s := n.Shape; s.Context <= 1 && s.Decode <= 1 {
+		p.Line(fmt.Sprintf("kubectl rankwright calibrate RESULT.json --device %q --engine %s --weights %s --kv %s%s -o yaml", n.Product, n.Engine, n.Weights, n.Cache, degreesOf(&s)))
+	}
+}
+
+// degreesOf are the degrees of a shape as flags.
+func degreesOf(s *shape.Shape) string {
+	text := fmt.Sprintf(" --tp %d", s.Tensor)
+	for _, d := range []struct {
+		flag string
+		n    int
+	}{{"pp", s.Stages}, {"dp", s.Data}, {"ep", s.Expert}} {
+		if d.n > 1 {
+			text += fmt.Sprintf(" --%s %d", d.flag, d.n)
+		}
+	}
+	return text
 }
 
 // percent is a share, with the digits that it deserves.

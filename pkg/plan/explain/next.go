@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -12,7 +13,10 @@ import (
 type Next struct {
 	// Strategy and Product are the shape to measure, Other the one that it is compared with.
 	Strategy, Product, Other string
-	// Model and Engine are what to serve, Input and Output the tokens of a request, Concurrency how many requests are in flight in a copy.
+	// Shape is that of the strategy, Weights and Cache the precisions.
+	Shape          shape.Shape
+	Weights, Cache v1alpha1.Precision
+	// Model and Engine are what to serve, the model by its id on the hub where it has one, Input and Output the tokens of a request, Concurrency how many requests are in flight in a copy.
 	Model                      string
 	Engine                     v1alpha1.Engine
 	Input, Output, Concurrency int64
@@ -59,9 +63,10 @@ func (r *review) next() *Next {
 	if withOther < withTaken {
 		tell, rest, left = other, taken, withOther
 	}
+	stored, _ := r.Problem.Model.Stored(r.Weights)
 	return &Next{
 		Strategy: r.Problem.Summary(tell.Shape, 1), Product: r.Problem.Cluster.Class(tell.Flavor.Class).Name(), Other: r.Problem.Summary(rest.Shape, 1),
-		Model: r.Problem.Model.Name, Engine: r.Problem.Engine.Name, Input: r.goal.Input, Output: r.goal.Output, Concurrency: int64(tell.query.Workload.Clients),
+		Shape: tell.Shape, Weights: r.Weights, Cache: r.Cache, Model: cmp.Or(stored, r.Problem.Model.Checkpoint, r.Problem.Model.Name), Engine: r.Problem.Engine.Name, Input: r.goal.Input, Output: r.goal.Output, Concurrency: int64(tell.query.Workload.Clients),
 		Apart: mine/others - 1, Doubt: factor(now), Left: factor(left),
 	}
 }

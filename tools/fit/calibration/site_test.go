@@ -16,7 +16,8 @@ import (
 )
 
 // TestSitesOfEachThird fits constants to two thirds of the pairs of a model and a product, and takes the last third for sites that nobody knows:
-// three runs of each, which a hash draws, are measured at the site, and the other runs of it are estimated with and without them.
+// three runs of each, which a hash draws, are measured at the site, and the other runs of it are estimated with and without them. The time to the first token
+// is held to what is possible: builds of engines, convoys and queues move it from load to load, so that even one offset which all runs of a site gave leaves much.
 func TestSitesOfEachThird(t *testing.T) {
 	all, built := measurements(t)
 	all = slices.DeleteFunc(all, func(o truth.Observation) bool { return o.Reported })
@@ -46,13 +47,11 @@ func TestSitesOfEachThird(t *testing.T) {
 			s := scores[kind]
 			subject := fmt.Sprintf("sites of third %d, three runs of each measured", third+1)
 			n, before, after := len(s.after), calibration.Quantile(s.before, 0.5), calibration.Quantile(s.after, 0.5)
-			if s.sites < 3 { // too few to tell
-				figure.Report(subject, fmt.Sprintf("%s of %d, median error with and without it", kind, s.sites), fmt.Sprintf("%.1f %%, %.1f %% of %d", 100*after, 100*before, n)).Hold(t)
-				continue
-			}
-			figure.Report(subject, kind+", median error without the site", fmt.Sprintf("%.1f %% of %d", 100*before, n)).Hold(t)
+			figure.Report(subject, kind+", median error without the site", fmt.Sprintf("%.1f %% of %d, sites: %d", 100*before, n, s.sites)).Hold(t)
 			if s.first {
-				figure.Report(subject, kind+", median error", fmt.Sprintf("%.1f %% of %d", 100*after, n)).Hold(t)
+				best := calibration.Quantile(s.best, 0.5)
+				figure.Report(subject, kind+", median error with one offset for each site that all of its runs gave", fmt.Sprintf("%.1f %% of %d", 100*best, n)).Hold(t)
+				figure.Percent(subject, kind+", median error", after, asGood*best, n).Hold(t)
 			} else {
 				figure.Percent(subject, kind+", median error", after, 0.12, n).Hold(t)
 			}
@@ -76,13 +75,16 @@ func ranged(c, built *cost.Calibration) {
 	}
 }
 
-// sited are the errors of rows of sites.
+// asGood is how far the error of the time to the first token after three runs may be from that with the best offset.
+const asGood = 1.25
+
+// sited are the errors of rows of sites. The best ones are with the median offset of all rows of a site, those that are estimated included.
 type sited struct {
-	before, after, widths, wide []float64
-	inside                      int
-	first                       bool
-	sites                       int
-	drawn                       bool // of the site that is looked at
+	before, after, best, widths, wide []float64
+	inside                            int
+	first                             bool
+	sites                             int
+	drawn                             bool // of the site that is looked at
 }
 
 // draws is how often three runs of a site are drawn.
@@ -104,9 +106,12 @@ func score(scores map[string]*sited, c *cost.Calibration, site []*truth.Observat
 	for _, o := range site {
 		if measured(o) {
 			off := math.Log(o.Measured / o.By(c.Estimator(o.Family)))
-			samples = append(samples, cost.Sample{Family: o.Family, Query: &o.Query, Figure: figureOf(o), Off: off})
+			q := o.Query
+			q.Workload.Arriving = o.Limit > 0
+			samples = append(samples, cost.Sample{Family: o.Family, Query: &q, Figure: figureOf(o), Off: off})
 		}
 	}
+	offset := offsets(c, site)
 	with := c.At(cost.NewSite("test", samples))
 	for _, o := range site {
 		if measured(o) {
@@ -122,11 +127,25 @@ func score(scores map[string]*sited, c *cost.Calibration, site []*truth.Observat
 		r, without := estimated(with.Estimator(o.Family), o), estimated(c.Estimator(o.Family), o)
 		s.before = append(s.before, math.Abs(without.Value/o.Measured-1))
 		s.after = append(s.after, math.Abs(r.Value/o.Measured-1))
+		s.best = append(s.best, math.Abs(without.Value*offset[o.Quantity]/o.Measured-1))
 		s.wide, s.widths = append(s.wide, without.High/without.Value-1), append(s.widths, r.High/r.Value-1)
 		if r.Low <= o.Measured && o.Measured <= r.High {
 			s.inside++
 		}
 	}
+}
+
+// offsets are the medians of what was measured over what is estimated without a site, of all of its runs.
+func offsets(c *cost.Calibration, site []*truth.Observation) map[truth.Quantity]float64 {
+	all := map[truth.Quantity][]float64{}
+	for _, o := range site {
+		all[o.Quantity] = append(all[o.Quantity], o.Measured/o.By(c.Estimator(o.Family)))
+	}
+	medians := map[truth.Quantity]float64{}
+	for quantity, list := range all {
+		medians[quantity] = calibration.Quantile(list, 0.5)
+	}
+	return medians
 }
 
 // runOf names a run, of which several figures may have been measured. Submissions of the same configuration are runs of their own.

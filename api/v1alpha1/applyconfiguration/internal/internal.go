@@ -1225,9 +1225,15 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: requests
       type:
         scalar: numeric
+    - name: serving
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.ServingOptions
     - name: source
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.MeasurementSource
+    - name: stepLimits
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.StepLimits
     - name: tpotMicros
       type:
         scalar: numeric

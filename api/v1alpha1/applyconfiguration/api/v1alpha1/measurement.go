@@ -25,6 +25,11 @@ type MeasurementApplyConfiguration struct {
 	KVCacheType *apiv1alpha1.Precision `json:"kvCacheType,omitempty"`
 	// Degrees of parallelism of one copy; an absent one is 1. At least one of tensor, pipeline, data, expert and context is set.
 	Parallelism *ParallelismApplyConfiguration `json:"parallelism,omitempty"`
+	// Limits of the engine's steps, where it was started with others than its defaults.
+	StepLimits *StepLimitsApplyConfiguration `json:"stepLimits,omitempty"`
+	// What the server did beside decoding one token after the other, and settings other than the engine's defaults: what is
+	// measured is compared with an estimate of just that. Absent means nothing, and the defaults.
+	Serving *ServingOptionsApplyConfiguration `json:"serving,omitempty"`
 	// Copies that served together.
 	Replicas *int32 `json:"replicas,omitempty"`
 	// Tokens of a prompt, in the mean.
@@ -108,6 +113,22 @@ func (b *MeasurementApplyConfiguration) WithKVCacheType(value apiv1alpha1.Precis
 // If called multiple times, the Parallelism field is set to the value of the last call.
 func (b *MeasurementApplyConfiguration) WithParallelism(value *ParallelismApplyConfiguration) *MeasurementApplyConfiguration {
 	b.Parallelism = value
+	return b
+}
+
+// WithStepLimits sets the StepLimits field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the StepLimits field is set to the value of the last call.
+func (b *MeasurementApplyConfiguration) WithStepLimits(value *StepLimitsApplyConfiguration) *MeasurementApplyConfiguration {
+	b.StepLimits = value
+	return b
+}
+
+// WithServing sets the Serving field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Serving field is set to the value of the last call.
+func (b *MeasurementApplyConfiguration) WithServing(value *ServingOptionsApplyConfiguration) *MeasurementApplyConfiguration {
+	b.Serving = value
 	return b
 }
 
