@@ -94,7 +94,7 @@ func (m *memory) listed(config *corev1.ConfigMap, r record, plans []v1alpha1.Sha
 	m.ended = m.since.gone
 	for uid := range m.since.plans {
 		if m.plans[uid] == nil && !m.ended[uid] {
-			add(&m.strange, uid)
+			m.strange = with(m.strange, uid)
 		}
 	}
 	m.since = nil
@@ -144,7 +144,7 @@ func (m *memory) shown(plan *v1alpha1.ShardingPlan) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.plans[plan.UID] == nil && !m.ended[plan.UID] {
-		add(&m.strange, plan.UID)
+		m.strange = with(m.strange, plan.UID)
 	}
 	m.learn(plan)
 }
@@ -153,7 +153,7 @@ func (m *memory) shown(plan *v1alpha1.ShardingPlan) {
 func (m *memory) gone(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	add(&m.ended, uid)
+	m.ended = with(m.ended, uid)
 	m.remove(uid)
 }
 
@@ -227,9 +227,11 @@ func later(a, b *v1alpha1.ShardingPlan) *v1alpha1.ShardingPlan {
 	return a
 }
 
-func add(set *map[types.UID]bool, uid types.UID) {
-	if *set == nil {
-		*set = map[types.UID]bool{}
+// with returns a set with one more member; a set of none may be nil.
+func with(set map[types.UID]bool, uid types.UID) map[types.UID]bool {
+	if set == nil {
+		set = map[types.UID]bool{}
 	}
-	(*set)[uid] = true
+	set[uid] = true
+	return set
 }
