@@ -53,7 +53,7 @@ func (m *memory) view() *view {
 	for _, plan := range m.plans {
 		v.Plans = append(v.Plans, *plan)
 	}
-	v.pending = v.unsettled(m.record.Pending)
+	v.pending = v.unsettled(slices.Clone(m.record.Pending)) // views are used after others were taken
 	for _, plan := range m.left {
 		going := *plan
 		if going.DeletionTimestamp == nil {
@@ -65,6 +65,7 @@ func (m *memory) view() *view {
 	slices.SortFunc(v.Plans, func(a, b v1alpha1.ShardingPlan) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 	})
+	v.Plans = slices.Clip(v.Plans) // who adds to them adds to a copy
 	return v
 }
 
