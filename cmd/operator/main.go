@@ -83,6 +83,7 @@ func command() *cobra.Command {
 	flags.StringVar(&webhookService, "webhook-service", "rankwright-webhook", "Service of the webhook in the operator's namespace; its certificates are for it")
 	flags.StringVar(&options.VerifierImage, "verifier-image", "", "image of the init container that verifies meshes, which is the node agent's; without it pods verify none")
 	flags.DurationVar(&options.Observing, "engine-metrics", 0, "how often the metrics of the pods' engines are read and compared with estimates; 0: never")
+	flags.StringVar(&options.Traces, "traces", "", "URL of a collector that takes OpenTelemetry's spans by OTLP over gRPC, such as http://collector.monitoring:4317; without it none are made")
 	flags.StringVar(&level, "log-level", "info", "least level that is logged: debug, info, warn or error")
 	return cmd
 }

@@ -90,9 +90,11 @@ func (r *Reconciler) evict(ctx context.Context, pod *corev1.Pod, plan string) (b
 	err := r.Client.SubResource("eviction").Create(ctx, pod.DeepCopy(), eviction)
 	switch {
 	case err == nil:
+		r.Course.Evicted(false)
 		r.Events.Eventf(pod, nil, corev1.EventTypeNormal, "Evicted", "Evict", "plan %s replaced %s", plan, pod.Labels[v1alpha1.LabelPlan])
 		return false, nil
 	case apierrors.IsTooManyRequests(err):
+		r.Course.Evicted(true)
 		r.Events.Eventf(pod, nil, corev1.EventTypeWarning, "EvictionBlocked", "Evict", "plan %s replaced %s: %s",
 			plan, pod.Labels[v1alpha1.LabelPlan], err.Error())
 		return true, nil

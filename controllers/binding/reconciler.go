@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/course"
 	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/controllers/relation"
 	"github.com/rankwright/rankwright/controllers/slots"
@@ -40,6 +41,8 @@ type Reconciler struct {
 	Index *snapshot.Index
 	// Claims says that the cluster has ResourceClaims.
 	Claims bool
+	// Course takes how long pods waited for their places, and evictions.
+	Course *course.Recorder
 	// Now is the clock.
 	Now func() time.Time
 
@@ -155,6 +158,11 @@ func (r *Reconciler) bind(ctx context.Context, pod *corev1.Pod, offer *binding.O
 		return fmt.Errorf("bind pod %s: %w", pod.Name, err)
 	}
 	holders[index] = pod.Name
+	waited := offer.Plan.CreationTimestamp.Time
+	if pod.CreationTimestamp.After(waited) {
+		waited = pod.CreationTimestamp.Time
+	}
+	r.Course.Took(offer.Placement, offer.Plan.Spec.Revision, course.Bind, waited, r.Now())
 	r.Events.Eventf(pod, offer.Placement, corev1.EventTypeNormal, "Bound", "Bind", "index %s: copy %d, ranks %s on node %s by plan %s",
 		index, place.Copy, bound.Annotations[binding.AnnotationRanks], place.Node, offer.Plan.Name)
 	return nil

@@ -2,6 +2,7 @@ package meshes
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,6 +56,12 @@ func (f *Follower) Sources(ctx context.Context, mesh *v1alpha1.DeviceMesh) (*v1a
 		return nil, nil, err
 	}
 	return placement, plan, nil
+}
+
+// Revision returns the revision of the plan that a mesh is of; 0 where it is of none.
+func Revision(mesh *v1alpha1.DeviceMesh) int64 {
+	revision, _ := strconv.ParseInt(mesh.Labels[v1alpha1.LabelRevision], 10, 64)
+	return revision
 }
 
 const kind = "DeviceMesh"

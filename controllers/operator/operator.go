@@ -85,8 +85,13 @@ type Options struct {
 	Planner placement.Planner
 	// Wrap, if set, stands before every write: a test ends an operator there.
 	Wrap func(client.WithWatch) client.WithWatch
+	// Traces is the URL of a collector that takes OpenTelemetry's spans by OTLP over gRPC, such as http://collector.monitoring:4317; empty sends none.
+	Traces string
 	// Registry takes the metrics; nil means the one that MetricsAddress serves.
 	Registry prometheus.Registerer
+
+	// severalInProcess says that the registry is the caller's, who may run several operators.
+	severalInProcess bool
 }
 
 // name is the name of the leader election's Lease and of the reporter of events.
@@ -112,6 +117,11 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 	if options.Now == nil {
 		options.Now = time.Now
 	}
+	if options.Registry == nil {
+		options.Registry = metrics.Registry
+	} else {
+		options.severalInProcess = true
+	}
 	mgr, err := newManager(cfg, options)
 	if err != nil {
 		return nil, err
@@ -125,10 +135,15 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 		return nil, err
 	}
 	monitor := &heartbeat.Monitor{Reader: mgr.GetAPIReader(), Namespace: options.AgentNamespace, Now: options.Now}
+	steps, err := newRecorder(ctx, mgr, options)
+	if err != nil {
+		return nil, err
+	}
 	reconciler, err := newReconciler(mgr, direct, cached, options)
 	if err != nil {
 		return nil, err
 	}
+	reconciler.Course = steps
 	reconciler.Index = &snapshot.Index{Cache: mgr.GetCache(), Reader: direct, Silent: monitor.Silent}
 	if reconciler.Tally, err = snapshot.NewTally(mgr.GetConfig()); err != nil {
 		return nil, err
@@ -137,7 +152,7 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 	slotted := &slots.Reconciler{Client: cached, Events: reconciler.Events}
 	follower := meshes.Follower{Client: cached, Events: reconciler.Events, Now: options.Now}
 	claimed := &claims.Reconciler{Follower: follower}
-	bound := &binding.Reconciler{Client: cached, Index: reconciler.Index, Events: reconciler.Events, Now: options.Now}
+	bound := &binding.Reconciler{Client: cached, Index: reconciler.Index, Events: reconciler.Events, Course: steps, Now: options.Now}
 	for _, controller := range []struct {
 		of    string
 		setup func(ctrl.Manager) error
@@ -159,7 +174,7 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 		{"readiness", func(mgr ctrl.Manager) error {
 			return (&readiness.Reconciler{Client: cached, Events: reconciler.Events, Now: time.Now}).Setup(ctx, mgr)
 		}},
-		{"verification", (&verification.Reconciler{Follower: follower}).Setup},
+		{"verification", (&verification.Reconciler{Follower: follower, Course: steps}).Setup},
 	} {
 		if err := controller.setup(mgr); err != nil {
 			return nil, fmt.Errorf("controller of %s: %w", controller.of, err)
@@ -208,15 +223,18 @@ func newManager(cfg *rest.Config, options Options) (manager.Manager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("selector of pods: %w", err)
 	}
-	severalInProcess := options.Registry != nil
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+	counted, err := countRequests(options.Registry, cfg)
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(counted, ctrl.Options{
 		Scheme: scheme,
 		Logger: options.Log,
 		Cache: cache.Options{
 			DefaultTransform: cache.TransformStripManagedFields(),
 			ByObject:         map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: placed}, &appsv1.ControllerRevision{}: {Label: placed}, &policyv1.PodDisruptionBudget{}: {Label: placed}},
 		},
-		Controller:                    config.Controller{SkipNameValidation: &severalInProcess},
+		Controller:                    config.Controller{SkipNameValidation: &options.severalInProcess},
 		LeaderElection:                options.LeaderElect,
 		LeaderElectionID:              name,
 		LeaderElectionNamespace:       options.Namespace,
@@ -231,9 +249,6 @@ func newManager(cfg *rest.Config, options Options) (manager.Manager, error) {
 }
 
 func newReconciler(mgr manager.Manager, direct, cached client.Client, options Options) (*placement.Reconciler, error) {
-	if options.Registry == nil {
-		options.Registry = metrics.Registry
-	}
 	if options.Planner == nil {
 		options.Planner = placement.DefaultPlanner
 	}

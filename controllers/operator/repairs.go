@@ -1,14 +1,11 @@
 package operator
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/rankwright/rankwright/controllers/repair"
 )
@@ -25,7 +22,7 @@ func setUpRepairs(ctx context.Context, mgr manager.Manager, direct, cached clien
 	if r.Rules.Kind, err = repair.FindRules(mgr.GetRESTMapper()); err != nil {
 		return err
 	}
-	if r.Metrics, err = repair.NewMetrics(cmp.Or[prometheus.Registerer](options.Registry, metrics.Registry), mgr.GetCache()); err != nil {
+	if r.Metrics, err = repair.NewMetrics(options.Registry, mgr.GetCache()); err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
 	if r.Settings.Repairs() {

@@ -49,17 +49,15 @@ const (
 	mostRest  = 30 * time.Second
 )
 
-// ask returns the refusal that is remembered for a question, or computes the answer and remembers it if it is a refusal, which is new then.
-func (a *answers) ask(q question, epoch int64, clock func() time.Time, compute func() (*v1alpha1.ShardingPlanSpec, error)) (
-	spec *v1alpha1.ShardingPlanSpec, isNew bool, err error,
-) {
+// ask returns the refusal that is remembered for a question, or computes the answer and remembers it if it is a refusal.
+func (a *answers) ask(q question, epoch int64, clock func() time.Time, compute func() (*v1alpha1.ShardingPlanSpec, error)) (*v1alpha1.ShardingPlanSpec, error) {
 	if known := a.known(q); known != nil {
-		return nil, false, known
+		return nil, known
 	}
 	began := clock()
-	spec, err = compute()
+	spec, err := compute()
 	var no *plan.Unplaceable
-	if isNew = errors.As(err, &no); isNew {
+	if errors.As(err, &no) {
 		now := clock()
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -68,7 +66,7 @@ func (a *answers) ask(q question, epoch int64, clock func() time.Time, compute f
 		}
 		a.seen[q.placement] = answer{q, no, epoch, now.Add(min(restTimes*now.Sub(began), mostRest))}
 	}
-	return spec, isNew, err
+	return spec, err
 }
 
 // stands returns the epoch of the refusal of a placement, if that need not be looked at again now: nothing is known to be better for it, or it

@@ -35,7 +35,7 @@ func TestARefusalIsRememberedUntilSomethingChanges(t *testing.T) {
 		again := base()
 		c.change(&again)
 		for _, q := range []question{base(), again} {
-			if _, _, err := memory.ask(q, 1, time.Now, compute); !errors.Is(err, full) {
+			if _, err := memory.ask(q, 1, time.Now, compute); !errors.Is(err, full) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -51,7 +51,7 @@ func TestOnlyRefusalsAreRemembered(t *testing.T) {
 	for name, failure := range map[string]error{"a plan": nil, "an invalid request": &shape.InvalidRequest{}, "a refusal that is forgotten": &plan.Unplaceable{}} {
 		asked := 0
 		for range 2 {
-			_, _, _ = memory.ask(q, 1, time.Now, func() (*v1alpha1.ShardingPlanSpec, error) { asked++; return nil, failure })
+			_, _ = memory.ask(q, 1, time.Now, func() (*v1alpha1.ShardingPlanSpec, error) { asked++; return nil, failure })
 			memory.forget(types.NamespacedName{Name: "llm"})
 		}
 		if asked != 2 {
@@ -67,7 +67,7 @@ func TestARefusalStandsForAWhile(t *testing.T) {
 	tick := func() time.Time { now := clock[0]; clock = clock[1:]; return now }
 	placement := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Name: "llm", UID: "1", Generation: 1}}
 	var memory answers
-	_, _, _ = memory.ask(question{placement: keyOf(placement), uid: "1", generation: 1}, 7, tick, func() (*v1alpha1.ShardingPlanSpec, error) {
+	_, _ = memory.ask(question{placement: keyOf(placement), uid: "1", generation: 1}, 7, tick, func() (*v1alpha1.ShardingPlanSpec, error) {
 		return nil, &plan.Unplaceable{}
 	})
 	changed := placement.DeepCopy()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +13,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/applied"
+	"github.com/rankwright/rankwright/controllers/course"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/meshes"
 	"github.com/rankwright/rankwright/controllers/objects"
@@ -44,10 +44,10 @@ func (r *Reconciler) connect(ctx context.Context, p *pass) error {
 	if err != nil || current == nil {
 		return err
 	}
-	if there, _ := strconv.ParseInt(current.Labels[v1alpha1.LabelRevision], 10, 64); there > p.plan.Spec.Revision {
+	if there := meshes.Revision(current); there > p.plan.Spec.Revision {
 		return fmt.Errorf("mesh %s is of revision %d, which is after plan %s: %w", current.Name, there, p.plan.Name, ledger.ErrConflict)
 	}
-	changed := !carries(current, p.plan, spec)
+	began, changed := r.Now(), !carries(current, p.plan, spec)
 	current.Spec = *spec
 	if changed {
 		var refused *objects.Refused
@@ -64,12 +64,19 @@ func (r *Reconciler) connect(ctx context.Context, p *pass) error {
 	if err != nil {
 		return fmt.Errorf("links of mesh %s: %w", current.Name, err)
 	}
-	return r.writeMeshStatus(ctx, p, slowest)
+	if err := r.writeMeshStatus(ctx, p, slowest); err != nil || !changed {
+		return err
+	}
+	key, revision, now := keyOf(p.placement), p.plan.Spec.Revision, r.Now()
+	r.Course.Took(p.placement, revision, course.Mesh, began, now)
+	r.Course.Placed(p.placement, revision, r.asked.get(key), now)
+	r.asked.forget(key)
+	return nil
 }
 
 // carries says whether a mesh is already as a plan has it.
 func carries(mesh *v1alpha1.DeviceMesh, of *v1alpha1.ShardingPlan, spec *v1alpha1.DeviceMeshSpec) bool {
-	return mesh.UID != "" && equality.Semantic.DeepEqual(mesh.Spec, *spec) && mesh.Labels[v1alpha1.LabelRevision] == fmt.Sprint(of.Spec.Revision)
+	return mesh.UID != "" && equality.Semantic.DeepEqual(mesh.Spec, *spec) && meshes.Revision(mesh) == of.Spec.Revision
 }
 
 // currentMesh returns the placement's mesh, empty where there is none. It returns nil where the name is taken: an

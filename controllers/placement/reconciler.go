@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/course"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/controllers/snapshot"
@@ -52,6 +53,8 @@ type Reconciler struct {
 	Events events.EventRecorder
 	// Metrics takes what is counted.
 	Metrics *Metrics
+	// Course takes how long steps took.
+	Course *course.Recorder
 	// Now is the clock.
 	Now func() time.Time
 
@@ -62,7 +65,9 @@ type Reconciler struct {
 	// seen are the losses of placements as they were dated last.
 	seen memo[dated]
 	// told is what was told last of each placement.
-	told    memo[tale]
+	told memo[tale]
+	// asked is since when placements have needed a plan that they do not have yet, or whose mesh is not written.
+	asked   memo[time.Time]
 	rounds  rounds
 	adviser *adviser
 	// again takes placements that are to be reconciled because something of them was found out while another one was.
@@ -113,6 +118,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.comparisons.forget(request.NamespacedName)
 		r.seen.forget(request.NamespacedName)
 		r.told.forget(request.NamespacedName)
+		r.asked.forget(request.NamespacedName)
 		return ctrl.Result{}, r.deleteOrphans(ctx, client.InNamespace(request.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: request.Name})
 	}
 	if !placement.DeletionTimestamp.IsZero() {

@@ -60,6 +60,9 @@ func (r *Reconciler) reserve(ctx context.Context, p *pass) error {
 		p.postpone(s, r.Now())
 		return nil
 	}
+	if key := keyOf(p.placement); r.asked.get(key).IsZero() {
+		r.asked.set(key, r.Now())
+	}
 	for range maxTurns {
 		t := newTurn(p)
 		r.take(ctx, t)

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/course"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/objects"
 )
@@ -47,10 +49,18 @@ type round struct {
 	*Reconciler
 	// turns are those that joined, by their placements.
 	turns map[types.UID]*turn
-	// served are the placements for which plans were decided, in the order of the decisions.
-	served []*v1alpha1.ModelPlacement
+	// served has for each decision whom it is for.
+	served []served
 	// behind is how many plans were decided before each turn's placement was refused.
 	behind map[types.UID]int
+}
+
+// served is a placement for which a plan was decided.
+type served struct {
+	placement *v1alpha1.ModelPlacement
+	// position counts, from 1, those that had their chance in the round up to this one.
+	position int
+	decided  time.Time
 }
 
 // decide gives the placements that wait, up to the last one that joined, their chance. It is a ledger.Decide.
@@ -80,7 +90,7 @@ func (d *round) decide(ctx context.Context, state *ledger.State) ([]ledger.Decis
 func (d *round) decideInOrder(ctx context.Context, now *moment, order []ranked, patient bool) (decisions []ledger.Decision, done bool) {
 	d.served, d.behind = nil, map[types.UID]int{}
 	passedOver := now.Epoch()
-	for _, one := range order {
+	for i, one := range order {
 		t := d.turns[one.placement.UID]
 		if t != nil {
 			t.begin(one.priority, len(decisions) == maxBatch)
@@ -104,7 +114,7 @@ func (d *round) decideInOrder(ctx context.Context, now *moment, order []ranked, 
 			return nil, false
 		}
 		now.Hold(decision.Plan)
-		decisions, d.served = append(decisions, *decision), append(d.served, one.placement)
+		decisions, d.served = append(decisions, *decision), append(d.served, served{one.placement, i + 1, d.Now()})
 	}
 	return decisions, true
 }
@@ -127,18 +137,18 @@ func (d *round) confirmed(ctx context.Context, now *moment, decisions []ledger.D
 		return decisions, err
 	}
 	var kept []ledger.Decision
-	var served []*v1alpha1.ModelPlacement
+	var left []served
 	for i := range decisions {
 		if slices.ContainsFunc(nodesOf(&decisions[i]), func(node string) bool { return changed[node] }) {
 			d.shaken(i)
-			if t := d.turns[d.served[i].UID]; t != nil {
+			if t := d.turns[d.served[i].placement.UID]; t != nil {
 				t.err = fmt.Errorf("nodes of plan %s changed while it was computed: %w", decisions[i].Plan.Name, ledger.ErrConflict)
 			}
 			continue
 		}
-		kept, served = append(kept, decisions[i]), append(served, d.served[i])
+		kept, left = append(kept, decisions[i]), append(left, d.served[i])
 	}
-	d.served = served
+	d.served = left
 	return kept, nil
 }
 
@@ -169,7 +179,7 @@ func (d *round) end(ctx context.Context, made []ledger.Commitment, err error) {
 	}
 	waits := map[types.UID]bool{}
 	for i := range made {
-		waits[d.served[i].UID] = true
+		waits[d.served[i].placement.UID] = true
 	}
 	for uid, t := range d.turns {
 		if t.err = errors.Join(t.err, err); !waits[uid] {
@@ -178,20 +188,28 @@ func (d *round) end(ctx context.Context, made []ledger.Commitment, err error) {
 	}
 	var all sync.WaitGroup
 	for i := range made {
-		all.Go(func() { d.finish(ctx, &made[i], d.served[i]) })
+		all.Go(func() { d.finish(ctx, &made[i], &d.served[i]) })
 	}
 	all.Wait()
 }
 
 // finish brings one plan into force.
-func (d *round) finish(ctx context.Context, c *ledger.Commitment, placement *v1alpha1.ModelPlacement) {
+func (d *round) finish(ctx context.Context, c *ledger.Commitment, of *served) {
+	placement := of.placement
 	t := d.turns[placement.UID]
 	made, err := c.Plan, c.Err
+	committed := d.Now()
 	if err == nil {
 		err = objects.Guarded(ctx, func() (err error) {
 			made, err = d.Ledger.Finish(ctx, c)
 			return err
 		})
+	}
+	if err == nil {
+		revision := made.Spec.Revision
+		d.Course.Waited(placement, revision, d.asked.get(keyOf(placement)), of.decided, of.position)
+		d.Course.Took(placement, revision, course.Commit, of.decided, committed)
+		d.Course.Took(placement, revision, course.Settle, committed, d.Now())
 	}
 	if t != nil {
 		t.made, t.err = made, err

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/course"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/losses"
 	"github.com/rankwright/rankwright/controllers/objects"
@@ -101,24 +103,26 @@ func (r *Reconciler) attempt(ctx context.Context, placement *v1alpha1.ModelPlace
 	question := question{
 		client.ObjectKeyFromObject(placement), placement.UID, placement.Generation, model.version, now.Fingerprint(), known.due(), demand, calibrations, may.most, request.Room.Short(),
 	}
-	spec, isNew, err := r.answers.ask(question, now.Epoch(), r.Now, func() (*v1alpha1.ShardingPlanSpec, error) {
+	var began, answered time.Time // zero where the answer is remembered
+	spec, err := r.answers.ask(question, now.Epoch(), r.Now, func() (*v1alpha1.ShardingPlanSpec, error) {
+		began = r.Now()
 		spec, err := r.compute(ctx, request, own, now.Cluster(own, known.shuns))
+		answered = r.Now()
 		if err != nil {
 			return nil, err
 		}
 		return spec, may.devices(spec.Totals.Devices)
 	})
-	var no *plan.Unplaceable
-	if isNew && errors.As(err, &no) && no.Unadvised() {
-		r.adviser.advise(question, no)
-	}
-	if err != nil {
+	if err != nil || inForce != nil && sameLayout(&inForce.Spec, spec) {
+		if !began.IsZero() {
+			r.noPlan(question, answered.Sub(began), err)
+		}
 		return nil, inForce, err
 	}
-	if inForce != nil && sameLayout(&inForce.Spec, spec) {
-		return nil, inForce, nil
-	}
 	made := newPlan(placement, spec, nextRevision(now.Snapshot, placement, now.ledger.Revision(placement.UID)))
+	if !began.IsZero() {
+		r.Course.Took(placement, made.Spec.Revision, course.Plan, began, answered)
+	}
 	memory := losses.Remember(inForce)
 	if why == needDevices {
 		memory = memory.Next(r.Now())
@@ -127,12 +131,23 @@ func (r *Reconciler) attempt(ctx context.Context, placement *v1alpha1.ModelPlace
 	return &ledger.Decision{Plan: made, Replaces: own}, inForce, nil
 }
 
+// noPlan has a new answer from which no plan came counted, and, where it is a refusal, what would help looked for.
+func (r *Reconciler) noPlan(of question, took time.Duration, err error) {
+	r.Course.Unplanned(took)
+	var no *plan.Unplaceable
+	if !errors.As(err, &no) {
+		return
+	}
+	r.Course.Refused(no.Reason)
+	if no.Unadvised() {
+		r.adviser.advise(of, no)
+	}
+}
+
 // compute asks the planner for a plan that replaces the active ones of the placement.
 func (r *Reconciler) compute(ctx context.Context, request shape.Request, own []v1alpha1.ShardingPlan, cluster *fleet.Cluster) (*v1alpha1.ShardingPlanSpec, error) {
 	if len(own) > 0 {
 		request.Previous = &own[len(own)-1].Spec
 	}
-	began := r.Now()
-	defer func() { r.Metrics.PlanDuration.Observe(r.Now().Sub(began).Seconds()) }()
 	return r.limited(ctx, r.setbacks.budget(request.Placement), cluster, request)
 }

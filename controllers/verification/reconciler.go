@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/course"
 	"github.com/rankwright/rankwright/controllers/meshes"
 	"github.com/rankwright/rankwright/controllers/relation"
 	"github.com/rankwright/rankwright/pkg/launch"
@@ -40,6 +42,8 @@ const (
 // Reconciler keeps keys and verdicts of the meshes whose placements ask for verification.
 type Reconciler struct {
 	meshes.Follower
+	// Course takes how long verifications took.
+	Course *course.Recorder
 
 	mu sync.Mutex
 	// keyed is when the Secret of a mesh was made or found last.
@@ -94,8 +98,13 @@ func (r *Reconciler) judge(ctx context.Context, mesh *v1alpha1.DeviceMesh, place
 	states, began := statesOf(mesh, seats, pods.Items)
 	expired, left := r.expired(began, placement.Spec.Verification)
 	verdict := verification.Judge(states, expired)
+	said := meta.FindStatusCondition(mesh.Status.Conditions, v1alpha1.ConditionVerified)
+	isNew := said == nil || said.Status == metav1.ConditionUnknown || said.ObservedGeneration != mesh.Generation
 	if err := r.write(ctx, mesh, &verdict); err != nil {
 		return ctrl.Result{}, err
+	}
+	if isNew && verdict.Status != metav1.ConditionUnknown {
+		r.Course.Took(placement, meshes.Revision(mesh), course.Verify, began, r.Now())
 	}
 	if verdict.Status == metav1.ConditionUnknown {
 		return ctrl.Result{RequeueAfter: min(left, keyPeriod)}, nil

@@ -21,9 +21,9 @@ import (
 func TestOperatorServesProbesAndMetrics(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	binary := buildOperator(w)
-	health, metrics := freeAddress(w), freeAddress(w)
+	health, metrics, traces := freeAddress(w), freeAddress(w), startCollector(w)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, "--kubeconfig", w.operatorKubeconfig(),
-		"--namespace", operation.Namespace, "--health-address", health, "--metrics-address", metrics)
+		"--namespace", operation.Namespace, "--health-address", health, "--metrics-address", metrics, "--traces", "http://"+traces.address)
 	var log strings.Builder
 	cmd.Stderr = &log
 	w.Must(cmd.Start())
@@ -47,8 +47,10 @@ func TestOperatorServesProbesAndMetrics(t *testing.T) {
 	w.Eventually("the metrics tell of the placement", func(ctx context.Context) bool {
 		_, text, _ := controlplane.Scrape(ctx, metrics, reader)
 		for _, line := range []string{
-			`rankwright_placements{placed="True",ready="False",reason="NoPods"} 1`, "rankwright_devices_reserved 2",
-			"rankwright_ledger_conflicts_total ", "rankwright_plan_duration_seconds_count ", "controller_runtime_reconcile_total",
+			`rankwright_placements{placed="True",ready="False",reason="NoPods"} 1`, `rankwright_devices{health="Healthy",holder="plan",vendor="nvidia"} 2`,
+			"rankwright_ledger_conflicts_total ", `rankwright_placement_step_duration_seconds_count{step="mesh"} 1`,
+			`rankwright_placement_wait_seconds_count{position="1"} 1`, `rankwright_api_requests_total{resource="shardingplans",verb="create"} 1`,
+			"controller_runtime_reconcile_total",
 		} {
 			if !strings.Contains(text, line) {
 				return false
@@ -67,6 +69,7 @@ func TestOperatorServesProbesAndMetrics(t *testing.T) {
 	if strings.Contains(log.String(), "forbidden") {
 		t.Errorf("the operator may not do what it does:\n%s", log.String())
 	}
+	traces.expect(t, "llm", "wait", "plan", "commit", "settle", "mesh", "place")
 	w.Must(w.Get(t.Context(), client.ObjectKeyFromObject(lease), lease))
 	if holder := lease.Spec.HolderIdentity; holder != nil && *holder != "" {
 		t.Errorf("%s still holds the Lease after it ended", *holder)
@@ -83,7 +86,7 @@ func TestOperatorServesMetricsToEverybody(t *testing.T) {
 	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
 	w.Eventually("metrics are served to who has no token, by HTTP", func(context.Context) bool {
 		status, text := get(w, "http://"+metrics+"/metrics")
-		return status == http.StatusOK && strings.Contains(text, "rankwright_devices_reserved")
+		return status == http.StatusOK && strings.Contains(text, "rankwright_ledger_conflicts_total")
 	})
 }
 
