@@ -31,7 +31,7 @@ func TestObjectsConform(t *testing.T) {
 		t.Run(filepath.Base(values), func(t *testing.T) {
 			text := mustHelm(t, "template", release, chartDir(t), "--namespace", agentNamespace, "--values", values)
 			// The kinds of the Prometheus operator and of OpenShift are none of the API server's.
-			if said, err := conform(t, text, "-skip", "PodMonitor,SecurityContextConstraints"); err != nil {
+			if said, err := conform(t, text, "-skip", "PodMonitor,PrometheusRule,SecurityContextConstraints"); err != nil {
 				t.Error(said)
 			}
 		})

@@ -46,6 +46,8 @@ spec:
   podMetricsEndpoints:
   - port: metrics
     path: /metrics
+    # The namespace of a mesh or a pod is the one that the metric tells of, not the scraped pod's.
+    honorLabels: true
     {{- if .root.Values.metrics.authentication }}
     scheme: https
     # Each pod signs a certificate of its own.

@@ -31,7 +31,7 @@ func startCollector(w world) *traceCollector {
 	collector.RegisterTraceServiceServer(server, c)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	w.Cleanup(func() { server.Stop(); <-served })
+	w.Cleanup(func() { server.Stop(); _ = <-served })
 	return c
 }
 

@@ -1,0 +1,229 @@
+// Package alerts holds the alerts of the chart to what makes them fire, with Prometheus' own engine of queries.
+package alerts
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	rulesFile = "../../charts/rankwright/alerts.yaml"
+	runbooks  = "../../docs/alerts.md"
+)
+
+// rule is one alert.
+type rule struct {
+	Alert       string            `json:"alert"`
+	Expr        string            `json:"expr"`
+	For         string            `json:"for"`
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+func readRules(t *testing.T) []rule {
+	t.Helper()
+	data, err := os.ReadFile(rulesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Groups []struct {
+			Name  string `json:"name"`
+			Rules []rule `json:"rules"`
+		} `json:"groups"`
+	}
+	if err := yaml.UnmarshalStrict(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	var rules []rule
+	for _, group := range file.Groups {
+		rules = append(rules, group.Rules...)
+	}
+	return rules
+}
+
+// well is a cluster in which nothing is wrong: two operators of which one leads, and agents on two nodes.
+func well() world {
+	return world{
+		`rankwright_ledger_conflicts_total{instance="o1"}`:                                           {0, 0.1},
+		`rankwright_ledger_conflicts_total{instance="o2"}`:                                           {0, 0},
+		`rankwright_placements{instance="o1",placed="True",ready="True",reason="Running"}`:           {7, 0},
+		`rankwright_placements{instance="o1",placed="False",ready="False",reason="Suspended"}`:       {1, 0},
+		`rankwright_devices{instance="o1",vendor="nvidia",health="Healthy",holder="plan"}`:           {8, 0},
+		`rankwright_devices{instance="o1",vendor="nvidia",health="Healthy",holder="none"}`:           {8, 0},
+		`rankwright_placement_wait_seconds_bucket{instance="o1",position="1",le="5.12"}`:             {0, 1},
+		`rankwright_placement_wait_seconds_bucket{instance="o1",position="1",le="81.92"}`:            {0, 1},
+		`rankwright_placement_wait_seconds_bucket{instance="o1",position="1",le="+Inf"}`:             {0, 1},
+		`controller_runtime_reconcile_errors_total{instance="o1",controller="placements"}`:           {3, 0.5},
+		`controller_runtime_reconcile_errors_total{instance="another",controller="placements"}`:      {3, 600},
+		`rankwright_evictions_total{instance="o1",result="blocked"}`:                                 {0, 1},
+		`rankwright_evictions_total{instance="o1",result="evicted"}`:                                 {0, 1},
+		`rankwright_placements_as_estimated{instance="o1",status="False"}`:                           {0, 0},
+		`rankwright_devices_in_repair{instance="o1",state="Failed"}`:                                 {0, 0},
+		`rankwright_mesh_verification_outcome{instance="o1",namespace="team",mesh="llm"}`:            {1, 0},
+		`rankwright_mesh_verification_outcome{instance="o1",namespace="team",mesh="waits"}`:          {-1, 0},
+		`controller_runtime_webhook_latency_seconds_bucket{instance="o1",webhook="/bind",le="0.1"}`:  {0, 10},
+		`controller_runtime_webhook_latency_seconds_bucket{instance="o1",webhook="/bind",le="10"}`:   {0, 10},
+		`controller_runtime_webhook_latency_seconds_bucket{instance="o1",webhook="/bind",le="+Inf"}`: {0, 10},
+		`rankwright_node_agent_backend_state{instance="n1",backend="nvml",state="Failed"}`:           {0, 0},
+		`rankwright_node_agent_backend_state{instance="n1",backend="nvml",state="Found"}`:            {1, 0},
+		`rankwright_node_agent_last_scan_timestamp_seconds{instance="n1"}`:                           {0, scrape.Seconds()},
+	}
+}
+
+// faults are, by the alert that tells of them, what is different from a cluster in which nothing is wrong. Series that are nil are not there.
+var faults = map[string]map[string]*curve{
+	"RankwrightOperatorAbsent": {`rankwright_ledger_conflicts_total{instance="o1"}`: nil, `rankwright_ledger_conflicts_total{instance="o2"}`: nil},
+	"RankwrightPlacementNotPlaced": {
+		`rankwright_placements{instance="o1",placed="False",ready="False",reason="InsufficientDevices"}`: {2, 0},
+		`rankwright_placements{instance="o2",placed="False",ready="False",reason="InsufficientDevices"}`: {2, 0},
+	},
+	"RankwrightPlacementStuck":         {`rankwright_placements{instance="o1",placed="True",ready="False",reason="ProgressDeadlineExceeded"}`: {1, 0}},
+	"RankwrightPlannedDeviceUnhealthy": {`rankwright_devices{instance="o1",vendor="nvidia",health="Unhealthy",holder="plan"}`: {1, 0}},
+	"RankwrightDevicesUnhealthy":       {`rankwright_devices{instance="o1",vendor="nvidia",health="Unhealthy",holder="none"}`: {1, 0}},
+	"RankwrightDecisionsSlow":          {`rankwright_placement_wait_seconds_bucket{instance="o1",position="1",le="5.12"}`: {0, 0.5}},
+	"RankwrightLedgerContended":        {`rankwright_ledger_conflicts_total{instance="o1"}`: {0, 120}},
+	"RankwrightOperatorFailing":        {`controller_runtime_reconcile_errors_total{instance="o1",controller="placements"}`: {3, 30}},
+	"RankwrightEvictionsBlocked":       {`rankwright_evictions_total{instance="o1",result="evicted"}`: {9, 0}},
+	"RankwrightSlowerThanEstimated":    {`rankwright_placements_as_estimated{instance="o1",status="False"}`: {1, 0}},
+	"RankwrightRepairFailed":           {`rankwright_devices_in_repair{instance="o1",state="Failed"}`: {1, 0}},
+	"RankwrightMeshFaulty":             {`rankwright_mesh_verification_outcome{instance="o1",namespace="team",mesh="llm"}`: {0, 0}},
+	"RankwrightWebhookSlow":            {`controller_runtime_webhook_latency_seconds_bucket{instance="o1",webhook="/bind",le="0.1"}`: {0, 9}},
+	"RankwrightBackendFailed":          {`rankwright_node_agent_backend_state{instance="n1",backend="nvml",state="Failed"}`: {1, 0}},
+	"RankwrightDetectionOld":           {`rankwright_node_agent_last_scan_timestamp_seconds{instance="n1"}`: {0, 0}},
+}
+
+func TestAlertsFireForTheirFaultAlone(t *testing.T) {
+	rules := readRules(t)
+	var names []string
+	for i := range rules {
+		names = append(names, rules[i].Alert)
+		if fires(t, &rules[i], well()) {
+			t.Errorf("%s fires in a cluster in which nothing is wrong", rules[i].Alert)
+		}
+	}
+	slices.Sort(names)
+	if known := slices.Sorted(maps.Keys(faults)); !slices.Equal(names, known) {
+		t.Fatalf("alerts %q, faults of %q", names, known)
+	}
+	for alert, changes := range faults {
+		now := well()
+		for name, c := range changes {
+			if c == nil {
+				delete(now, name)
+				continue
+			}
+			now[name] = *c
+		}
+		for i := range rules {
+			if is := rules[i].Alert == alert; fires(t, &rules[i], now) != is {
+				t.Errorf("what %s tells of: %s fires %v", alert, rules[i].Alert, !is)
+			}
+		}
+	}
+}
+
+// fires says whether an alert fires at the end of what a world shows: whether there was a value at each scrape for as long as the rule asks.
+func fires(t *testing.T, r *rule, now world) bool {
+	t.Helper()
+	lasts, err := model.ParseDuration(r.For)
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := promql.NewEngine(promql.EngineOpts{Logger: slog.New(slog.DiscardHandler), MaxSamples: 1e6, Timeout: time.Minute})
+	defer func() { _ = engine.Close() }()
+	end := time.UnixMilli(0).Add(hours - scrape)
+	query, err := engine.NewRangeQuery(context.Background(), store(t, now), nil, r.Expr, end.Add(-time.Duration(lasts)), end, scrape)
+	if err != nil {
+		t.Fatalf("%s: %v", r.Alert, err)
+	}
+	defer query.Close()
+	result := query.Exec(context.Background())
+	matrix, err := result.Matrix()
+	if err != nil || len(result.Warnings) > 0 {
+		t.Fatalf("%s: %v, warnings %v", r.Alert, err, result.Warnings)
+	}
+	for i := range matrix {
+		if len(matrix[i].Floats) == int(time.Duration(lasts)/scrape)+1 {
+			return true
+		}
+	}
+	return false
+}
+
+func store(t *testing.T, now world) stored {
+	t.Helper()
+	var all stored
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		lset, err := parser.ParseMetric(name)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		all = append(all, storage.NewListSeries(lset, samplesOf(now[name])))
+	}
+	slices.SortFunc(all, func(a, b storage.Series) int { return labels.Compare(a.Labels(), b.Labels()) })
+	return all
+}
+
+// Every alert has a section that says what to do, and its metrics are among those that the documents list.
+func TestAlertsHaveRunbooks(t *testing.T) {
+	text, err := os.ReadFile(runbooks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := readRules(t)
+	for i := range rules {
+		r := &rules[i]
+		_, section, found := strings.Cut(string(text), "\n## "+r.Alert+"\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		if !found || !strings.Contains(section, "kubectl ") {
+			t.Errorf("%s has no section in %s with a command that shows what is wrong", r.Alert, runbooks)
+		}
+		if want := "docs/alerts.md#" + strings.ToLower(r.Alert); !strings.HasSuffix(r.Annotations["runbook_url"], want) {
+			t.Errorf("%s: runbook_url is %q, want one that ends with %s", r.Alert, r.Annotations["runbook_url"], want)
+		}
+		for _, key := range []string{"summary", "description"} {
+			if r.Annotations[key] == "" {
+				t.Errorf("%s has no %s", r.Alert, key)
+			}
+		}
+	}
+	if sections := strings.Count(string(text), "\n## "); sections != len(rules) {
+		t.Errorf("%d sections for %d alerts", sections, len(rules))
+	}
+}
+
+var metricName = regexp.MustCompile(`\brankwright_[a-z_]+`)
+
+func TestAlertsUseMetricsThatAreListed(t *testing.T) {
+	var documents strings.Builder
+	for _, file := range []string{"operations.md", "node-agent.md", "repair.md", "verification.md"} {
+		text, err := os.ReadFile("../../docs/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents.Write(text)
+	}
+	rules := readRules(t)
+	for i := range rules {
+		for _, name := range metricName.FindAllString(rules[i].Expr, -1) {
+			if name = strings.TrimSuffix(name, "_bucket"); !strings.Contains(documents.String(), "`"+name) {
+				t.Errorf("%s: %s is in no list of metrics", rules[i].Alert, name)
+			}
+		}
+	}
+}
