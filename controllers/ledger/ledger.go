@@ -110,7 +110,7 @@ func (l *Ledger) open(ctx context.Context) (*corev1.ConfigMap, error) {
 	if found, err := objects.Read(ctx, l.Reader, client.ObjectKey{Namespace: l.Namespace, Name: Name}, config); found || err != nil {
 		return config, err
 	}
-	config = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: Name}, Data: record{}.encode()}
+	config = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: Name}, Data: stamped(record{}.encode())}
 	err := l.Writer.Create(ctx, config, client.FieldOwner(v1alpha1.OperatorFieldManager))
 	if apierrors.IsAlreadyExists(err) {
 		return nil, ErrConflict
@@ -124,12 +124,10 @@ func (l *Ledger) open(ctx context.Context) (*corev1.ConfigMap, error) {
 // write replaces the record if nobody wrote since v was read: by the commits that were pending then, and by more. It returns
 // ErrConflict only where the record was certainly not written by this call.
 func (l *Ledger) write(ctx context.Context, v *view, more ...entry) error {
-	config := v.config.DeepCopy()
 	next := record{
 		Sequence: v.sequence + 1, Pending: append(v.pending[:len(v.pending):len(v.pending)], more...), Revisions: v.revisions,
 	}
-	config.Data = next.encode()
-	err := l.Writer.Update(ctx, config, client.FieldOwner(v1alpha1.OperatorFieldManager))
+	config, err := l.replace(ctx, v.config, next.encode())
 	if err == nil {
 		l.memory.wrote(config, next, v.left)
 		return nil

@@ -38,6 +38,10 @@ func (l *log) wrap(c client.WithWatch) client.WithWatch {
 			*l = append(*l, "update "+o.GetName())
 			return c.Update(ctx, o, options...)
 		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption) error {
+			*l = append(*l, "patch "+o.GetName())
+			return c.Patch(ctx, o, patch, options...)
+		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.DeleteOption) error {
 			*l = append(*l, "delete "+o.GetName())
 			return c.Delete(ctx, o, options...)
@@ -69,9 +73,9 @@ func TestWhatWasWrittenIsNotListedAgain(t *testing.T) {
 		return made
 	}
 	take("b")
-	check("the first commit", "get rankwright-ledger", "list", "create b-1", "update rankwright-ledger", "apply status")
+	check("the first commit", "get rankwright-ledger", "list", "create b-1", "patch rankwright-ledger", "apply status")
 	c := take("c")
-	check("the second", "create c-1", "update rankwright-ledger", "apply status")
+	check("the second", "create c-1", "patch rankwright-ledger", "apply status")
 	_, err := l.Settle(t.Context(), everyPlan)
 	w.Must(err)
 	_, err = l.Reclaim(t.Context())
@@ -82,7 +86,7 @@ func TestWhatWasWrittenIsNotListedAgain(t *testing.T) {
 	l.Gone(c)
 	take("d")
 	// A backup of etcd from before would bring plan c-1 back. It has the ledger as it was then, so that this write fails.
-	check("a plan is gone", "delete c-1", "update rankwright-ledger", "create d-1", "update rankwright-ledger", "apply status")
+	check("a plan is gone", "delete c-1", "patch rankwright-ledger", "create d-1", "patch rankwright-ledger", "apply status")
 
 	_, err = reserve(t.Context(), w.ledger(w.WithWatch), widePool.take("e", 1))
 	w.Must(err)
@@ -90,9 +94,9 @@ func TestWhatWasWrittenIsNotListedAgain(t *testing.T) {
 	if !errors.Is(err, ledger.ErrConflict) {
 		t.Errorf("another process committed, and nothing is said of it: %v", err)
 	}
-	check("another process committed", "create f-1", "update rankwright-ledger", "delete f-1")
+	check("another process committed", "create f-1", "patch rankwright-ledger", "get rankwright-ledger", "delete f-1")
 	take("f")
-	check("and after that", "get rankwright-ledger", "list", "create f-1", "update rankwright-ledger", "apply status")
+	check("and after that", "get rankwright-ledger", "list", "create f-1", "patch rankwright-ledger", "apply status")
 
 	stranger := planOf("g", 1, []string{"n/d6"})
 	w.Must(w.Create(t.Context(), stranger))

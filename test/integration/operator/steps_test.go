@@ -57,6 +57,9 @@ func (s *requests) wrap(c client.WithWatch) client.WithWatch {
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.UpdateOption) error {
 			return s.do(func() error { return c.Update(ctx, o, options...) })
 		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption) error {
+			return s.do(func() error { return c.Patch(ctx, o, patch, options...) })
+		},
 		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, options ...client.ApplyOption) error {
 			return s.do(func() error { return c.Apply(ctx, o, options...) })
 		},
