@@ -76,6 +76,7 @@ type ControlPlane struct {
 	authority *authority
 	url       string
 	port      int
+	etcdURL   string
 	admin     *rest.Config
 	processes []*process.Process
 }
@@ -133,7 +134,7 @@ func prepare(options Options) (*ControlPlane, error) {
 }
 
 func (o Options) binaries() []string {
-	names := []string{"etcd", "kube-apiserver"}
+	names := []string{etcd, apiserver}
 	if o.Scheduler {
 		names = append(names, "kube-scheduler")
 	}
@@ -199,13 +200,14 @@ func (c *ControlPlane) start(ctx context.Context) error {
 		return fmt.Errorf("data of etcd: %w", err)
 	}
 	etcdPort, port := ports[0], ports[1]
-	if err := c.run("etcd", c.etcdArgs(etcdPort)); err != nil {
+	if err := c.run(etcd, c.etcdArgs(etcdPort)); err != nil {
 		return err
 	}
-	if err := c.await(ctx, http.DefaultClient, fmt.Sprintf("http://127.0.0.1:%d/readyz", etcdPort)); err != nil {
+	c.etcdURL = fmt.Sprintf("http://127.0.0.1:%d", etcdPort)
+	if err := c.awaitEtcd(ctx); err != nil {
 		return err
 	}
-	if err := c.run("kube-apiserver", c.apiserverArgs(etcdPort, port)); err != nil {
+	if err := c.run(apiserver, c.apiserverArgs(etcdPort, port)); err != nil {
 		return err
 	}
 	if err := c.connect(ctx, port); err != nil {
@@ -222,15 +224,23 @@ func (c *ControlPlane) connect(ctx context.Context, port int) error {
 		return err
 	}
 	c.admin = admin
-	client, err := rest.HTTPClientFor(admin)
+	if err := c.awaitAPIServer(ctx); err != nil {
+		return err
+	}
+	return WriteKubeconfig(c.Kubeconfig(), admin)
+}
+
+func (c *ControlPlane) awaitEtcd(ctx context.Context) error {
+	return c.await(ctx, etcd, http.DefaultClient, c.etcdURL+"/readyz")
+}
+
+func (c *ControlPlane) awaitAPIServer(ctx context.Context) error {
+	client, err := rest.HTTPClientFor(c.admin)
 	if err != nil {
 		return fmt.Errorf("client of the API server: %w", err)
 	}
 	defer client.CloseIdleConnections()
-	if err := c.await(ctx, client, c.url+"/readyz"); err != nil {
-		return err
-	}
-	return WriteKubeconfig(c.Kubeconfig(), admin)
+	return c.await(ctx, apiserver, client, c.url+"/readyz")
 }
 
 func (c *ControlPlane) startControllers() error {
@@ -276,10 +286,10 @@ func (c *ControlPlane) run(binary string, args []string) error {
 	return nil
 }
 
-// await returns when an address, which is all that a process offers that has no API yet, answers 200. It fails where the
-// process started last ends.
-func (c *ControlPlane) await(ctx context.Context, client *http.Client, url string) error {
-	p, begin := c.processes[len(c.processes)-1], time.Now()
+// await returns when an address of a component, which is all that a process offers that has no API yet, answers 200. It fails where the
+// component ends.
+func (c *ControlPlane) await(ctx context.Context, name string, client *http.Client, url string) error {
+	p, begin := c.processes[c.component(name)], time.Now()
 	if err := p.Await(ctx, readyTimeout, func(ctx context.Context) error { return probe(ctx, client, url) }); err != nil {
 		return err
 	}

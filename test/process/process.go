@@ -31,6 +31,8 @@ type Spec struct {
 	Dir string
 	// LogFile receives standard output and error; the file is made anew. Empty passes them on to this process's own.
 	LogFile string
+	// Continue writes behind what the LogFile has, for a child that is started again.
+	Continue bool
 }
 
 // Process is a running child.
@@ -44,7 +46,7 @@ type Process struct {
 // Start starts a child. It has its own process group, so Ctrl-C in a terminal does not reach it: whoever starts a child
 // stops it.
 func Start(spec Spec) (*Process, error) {
-	log, err := openLog(spec.LogFile)
+	log, err := openLog(spec)
 	if err != nil {
 		return nil, fmt.Errorf("%s: log: %w", spec.Name, err)
 	}
@@ -84,14 +86,18 @@ func Run(ctx context.Context, spec Spec, grace time.Duration) error {
 }
 
 // openLog returns nil for no path.
-func openLog(path string) (*os.File, error) {
-	if path == "" {
+func openLog(spec Spec) (*os.File, error) {
+	if spec.LogFile == "" {
 		return nil, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(spec.LogFile), 0o755); err != nil {
 		return nil, err
 	}
-	return os.Create(path)
+	how := os.O_RDWR | os.O_CREATE | os.O_TRUNC
+	if spec.Continue {
+		how = os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	}
+	return os.OpenFile(spec.LogFile, how, 0o666)
 }
 
 // run starts the child and waits for it on one thread, because the kernel delivers the parent death signal when the
@@ -123,6 +129,16 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // LogFile returns the path of the child's log.
 func (p *Process) LogFile() string { return p.spec.LogFile }
+
+// Again starts a child that has ended once more, with the same Spec; its log goes on.
+func (p *Process) Again() (*Process, error) {
+	spec := p.spec
+	spec.Continue = true
+	return Start(spec)
+}
+
+// Signal sends a signal to the child and all it started. A child that has ended gets none.
+func (p *Process) Signal(s syscall.Signal) { p.signalRunning(s) }
 
 // Done returns a channel that is closed when the child has ended and all it started has been killed.
 func (p *Process) Done() <-chan struct{} { return p.done }

@@ -36,7 +36,7 @@ func (r *run) churn(ctx context.Context) (stop func()) {
 			}
 		})
 	}
-	each(r.Leases, func(ctx context.Context, node string) { _ = r.beat(ctx, node) })
+	each(r.Leases, func(ctx context.Context, node string) { _ = Beat(ctx, r.client, node, r.clock()) })
 	each(r.Inventories, r.touch)
 	return func() {
 		cancel()

@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -70,40 +68,19 @@ func (r *run) nodes() ([]fleet.Node, error) {
 
 // node makes a node with its inventory, the Lease of its agent, and pods that hold its last devices.
 func (r *run) node(ctx context.Context, of *fleet.Node, pods int) error {
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: of.Name, Labels: of.Labels}, Spec: corev1.NodeSpec{ProviderID: "scale://" + of.Name}}
-	if err := r.client.Create(ctx, node); err != nil {
-		return fmt.Errorf("node: %w", err)
-	}
-	room := corev1.ResourceList{corev1.ResourceCPU: *quantity(192), corev1.ResourceMemory: *quantity(2 << 40), corev1.ResourcePods: *quantity(110)}
-	for _, resource := range []corev1.ResourceName{"nvidia.com/gpu", "amd.com/gpu"} {
-		room[resource] = *quantity(8)
-	}
-	node.Status = corev1.NodeStatus{
-		Capacity: room, Allocatable: room, Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: of.Address}},
-		Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
-	}
-	if err := r.client.Status().Update(ctx, node); err != nil {
-		return fmt.Errorf("node status: %w", err)
-	}
-	inventory := &v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: of.Name}}
-	if err := r.client.Create(ctx, inventory); err != nil {
-		return fmt.Errorf("inventory: %w", err)
-	}
-	inventory.Status = of.Inventory.Status
+	var held []v1alpha1.Allocation
 	for i := range pods {
 		pod, err := r.pod(ctx, of.Name, i)
 		if err != nil {
 			return err
 		}
-		devices := inventory.Status.Devices
-		inventory.Status.Allocations = append(inventory.Status.Allocations, v1alpha1.Allocation{
-			Device: devices[len(devices)-1-i].ID, Namespace: pod.Namespace, Pod: pod.Name, Container: "main",
-		})
+		devices := of.Inventory.Status.Devices
+		held = append(held, v1alpha1.Allocation{Device: devices[len(devices)-1-i].ID, Namespace: pod.Namespace, Pod: pod.Name, Container: "main"})
 	}
-	if err := r.client.Status().Update(ctx, inventory); err != nil {
-		return fmt.Errorf("inventory status: %w", err)
+	if err := MakeNode(ctx, r.client, of, held); err != nil {
+		return err
 	}
-	return r.beat(ctx, of.Name)
+	return Beat(ctx, r.client, of.Name, r.clock())
 }
 
 // pod makes a running pod on a node.
@@ -120,22 +97,6 @@ func (r *run) pod(ctx context.Context, node string, number int) (*corev1.Pod, er
 		return nil, fmt.Errorf("pod status: %w", err)
 	}
 	return pod, nil
-}
-
-// beat writes the Lease of a node's agent.
-func (r *run) beat(ctx context.Context, node string) error {
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: agentNamespace, Name: node}}
-	lease.Spec = coordinationv1.LeaseSpec{
-		HolderIdentity: &node, LeaseDurationSeconds: ptr.To(int32(3600)), RenewTime: &metav1.MicroTime{Time: r.clock()},
-	}
-	err := r.client.Create(ctx, lease)
-	if client.IgnoreAlreadyExists(err) != nil {
-		return fmt.Errorf("lease: %w", err)
-	}
-	if err != nil {
-		err = r.client.Update(ctx, lease)
-	}
-	return err
 }
 
 // parallel does something so many times, a number of them at once, and says how far it is every few seconds.

@@ -14,11 +14,12 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
+	"github.com/rankwright/rankwright/test/invariant"
 )
 
-// invariant watches every plan, from before the test's first one, and checks at each event that no device belongs to two
+// watchedPlans watches every plan, from before the test's first one, and checks at each event that no device belongs to two
 // active plans.
-type invariant struct {
+type watchedPlans struct {
 	world
 	watch    watch.Interface
 	finished chan struct{}
@@ -36,7 +37,7 @@ type invariant struct {
 
 const markerName = "invariant-marker"
 
-func (w world) watchInvariant() *invariant {
+func (w world) watchInvariant() *watchedPlans {
 	w.Helper()
 	var list v1alpha1.ShardingPlanList
 	w.Must(w.List(w.Context(), &list))
@@ -46,20 +47,20 @@ func (w world) watchInvariant() *invariant {
 	events, err := w.Watch(context.WithoutCancel(w.Context()), &v1alpha1.ShardingPlanList{},
 		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}})
 	w.Must(err)
-	i := &invariant{world: w, watch: events, active: map[types.UID]v1alpha1.ShardingPlan{}, finished: make(chan struct{}), marked: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
+	i := &watchedPlans{world: w, watch: events, active: map[types.UID]v1alpha1.ShardingPlan{}, finished: make(chan struct{}), marked: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 	go i.run()
 	w.Cleanup(func() { events.Stop(); <-i.finished })
 	return i
 }
 
-func (i *invariant) run() {
+func (i *watchedPlans) run() {
 	defer close(i.finished)
 	for event := range i.watch.ResultChan() {
 		i.see(event)
 	}
 }
 
-func (i *invariant) see(event watch.Event) {
+func (i *watchedPlans) see(event watch.Event) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	plan, isPlan := event.Object.(*v1alpha1.ShardingPlan)
@@ -89,30 +90,12 @@ func (i *invariant) see(event watch.Event) {
 		i.everActive++
 	}
 	i.active[plan.UID] = *plan
-	i.violations = append(i.violations, doubles(i.active)...)
-}
-
-// doubles names the devices that are in two of the plans.
-func doubles(plans map[types.UID]v1alpha1.ShardingPlan) []string {
-	holder := map[string]string{}
-	var found []string
-	for _, plan := range plans {
-		for _, row := range plan.Spec.Nodes {
-			for _, id := range row.Devices {
-				device := row.Node + "/" + string(id)
-				if other, held := holder[device]; held {
-					found = append(found, fmt.Sprintf("device %s is in the active plans %s and %s", device, other, plan.Name))
-				}
-				holder[device] = plan.Name
-			}
-		}
-	}
-	return found
+	i.violations = append(i.violations, invariant.Doubles(i.active)...)
 }
 
 // check waits until every event up to now was seen, and fails the test if the invariant ever did not hold, or if fewer
 // plans than expected ever became active, so that there was nothing to check.
-func (i *invariant) check(least int) {
+func (i *watchedPlans) check(least int) {
 	i.Helper()
 	marker := planOf("marker", 1, []string{"marker/x"})
 	marker.Name = markerName

@@ -17,12 +17,8 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/operator"
-	"github.com/rankwright/rankwright/controllers/placement"
-	"github.com/rankwright/rankwright/controllers/snapshot"
 	"github.com/rankwright/rankwright/internal/repository"
-	"github.com/rankwright/rankwright/pkg/fleet"
-	"github.com/rankwright/rankwright/pkg/model"
-	"github.com/rankwright/rankwright/pkg/shape"
+	"github.com/rankwright/rankwright/test/invariant"
 	"github.com/rankwright/rankwright/test/operation"
 )
 
@@ -69,7 +65,7 @@ func TestOperatorSurvivesKills(t *testing.T) {
 		}
 	}
 	last := w.start(binary, kubeconfig)
-	w.Eventually("all that fits is placed and nothing is left behind", func(ctx context.Context) bool { return w.unsettled(ctx) == "" })
+	w.Eventually("all that fits is placed and nothing is left behind", w.settled)
 	last.kill()
 	watched.check(kills / 3)
 }
@@ -136,7 +132,7 @@ func (w world) after(d time.Duration) {
 }
 
 // awaitEvent waits for the next event.
-func (i *invariant) awaitEvent() {
+func (i *watchedPlans) awaitEvent() {
 	i.Helper()
 	select {
 	case <-i.changed:
@@ -193,68 +189,12 @@ func (w world) disturb(ctx context.Context, random *rand.Rand) error {
 	}
 }
 
-// unsettled says what is not as it should be when nothing changes any more; nothing where all is well.
-func (w world) unsettled(ctx context.Context) string {
+// settled says whether all is as it should be when nothing changes any more.
+func (w world) settled(ctx context.Context) bool {
 	w.Helper()
-	var placements v1alpha1.ModelPlacementList
-	var meshes v1alpha1.DeviceMeshList
-	w.Must(w.List(ctx, &placements))
-	w.Must(w.List(ctx, &meshes))
-	now, err := (&snapshot.Index{Cache: w, Reader: w}).Read(ctx, w.plans())
+	why, err := invariant.Unsettled(ctx, w)
 	w.Must(err)
-	owners := map[string]*v1alpha1.ModelPlacement{}
-	for i := range placements.Items {
-		owners[string(placements.Items[i].UID)] = &placements.Items[i]
-	}
-	for i := range now.Plans {
-		p := &now.Plans[i]
-		owner := owners[p.Spec.Placement.UID]
-		if !ledger.Active(p) || owner == nil || owner.Status.Plan != p.Name {
-			return "plan " + p.Name + " is left behind"
-		}
-	}
-	for i := range meshes.Items {
-		m := &meshes.Items[i]
-		owner := owners[m.Spec.Placement.UID]
-		if owner == nil || owner.Status.Plan != m.Spec.Plan {
-			return "mesh " + m.Name + " is left behind"
-		}
-	}
-	for i := range placements.Items {
-		if why := unserved(now, &placements.Items[i]); why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
-// unserved says whether a placement does not have what it could have.
-func unserved(now *fleet.Snapshot, p *v1alpha1.ModelPlacement) string {
-	c := placed(p)
-	switch {
-	case c.Type == "":
-		return p.Name + " was not seen"
-	case c.Reason == v1alpha1.ReasonPlaced && p.Status.PlannedReplicas != *p.Spec.Replicas:
-		return fmt.Sprintf("%s has %d copies of %d", p.Name, p.Status.PlannedReplicas, *p.Spec.Replicas)
-	case c.Reason == v1alpha1.ReasonPlaced || *p.Spec.Replicas == 0 && p.Status.Plan == "":
-		return ""
-	}
-	var own []v1alpha1.ShardingPlan
-	request := shape.Request{Placement: p}
-	for i := range now.Plans {
-		if now.Plans[i].Spec.Placement.UID == string(p.UID) {
-			own, request.Previous = append(own, now.Plans[i]), &now.Plans[i].Spec
-		}
-	}
-	m, err := model.FromArchitecture(p.Name, *p.Spec.Model.Architecture)
-	if err != nil {
-		return err.Error()
-	}
-	request.Model = m
-	if _, err := placement.DefaultPlanner(context.Background(), now.Cluster(own, nil), request); err == nil {
-		return p.Name + " fits and is not placed: " + c.Reason
-	}
-	return ""
+	return why == ""
 }
 
 // TestTwoOperatorsNeverShareADevice lets two operators that both believe to lead serve the same placements.

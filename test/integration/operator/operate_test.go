@@ -5,12 +5,12 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/test/invariant"
 	"github.com/rankwright/rankwright/test/operation"
 )
 
@@ -55,13 +55,7 @@ func (w world) placement(name string) *v1alpha1.ModelPlacement {
 }
 
 // placed returns the placement's condition Placed once it speaks of the spec as it is.
-func placed(p *v1alpha1.ModelPlacement) metav1.Condition {
-	c := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionPlaced)
-	if c == nil || p.Status.ObservedGeneration != p.Generation || c.ObservedGeneration != p.Generation {
-		return metav1.Condition{}
-	}
-	return *c
-}
+func placed(p *v1alpha1.ModelPlacement) metav1.Condition { return invariant.Placed(p) }
 
 // lacksDevices says whether a placement is told what it lacks while a plan is in force.
 func lacksDevices(p *v1alpha1.ModelPlacement) bool {
