@@ -31,7 +31,12 @@ func startCollector(w world) *traceCollector {
 	collector.RegisterTraceServiceServer(server, c)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	w.Cleanup(func() { server.Stop(); _ = <-served })
+	w.Cleanup(func() {
+		server.Stop()
+		if err := <-served; err != nil {
+			w.Error(err)
+		}
+	})
 	return c
 }
 
