@@ -38,6 +38,20 @@ func (c Calls) Of(verbs ...string) Count {
 	return sum
 }
 
+// Writes is how many requests changed something, apart from events.
+func (c Calls) Writes() int64 {
+	return c.Of("create", "update", "patch", "delete").Requests - c["create events"].Requests - c["patch events"].Requests
+}
+
+// all is how many requests there were.
+func (c Calls) all() int64 {
+	var sum int64
+	for _, n := range c {
+		sum += n.Requests
+	}
+	return sum
+}
+
 // Names are the names of calls in order.
 func (c Calls) Names() []string { return slices.Sorted(maps.Keys(c)) }
 
