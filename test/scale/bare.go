@@ -24,20 +24,17 @@ const bareWriters = 16
 
 // bare writes what the operator writes of placements, one request after the other for each, without deciding or reading anything. Then it
 // deletes it.
-func (r *run) bare(ctx context.Context, report *Report) error {
-	if r.Bare == 0 {
-		return nil
-	}
+func (r *run) bare(ctx context.Context) error {
 	const of = "bare"
-	if err := client.IgnoreAlreadyExists(r.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: of}})); err != nil {
+	if err := client.IgnoreAlreadyExists(r.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: of}})); err != nil {
 		return fmt.Errorf("namespace: %w", err)
 	}
-	placements := make([]*v1alpha1.ModelPlacement, r.Bare)
+	placements := make([]*v1alpha1.ModelPlacement, r.Options.Bare)
 	for i := range placements {
-		placements[i] = placementOf(i, true)
+		placements[i] = Placement(loaded, i)
 		placements[i].Namespace = of
 	}
-	if err := r.parallel(ctx, "placements made", writers, len(placements), func(ctx context.Context, i int) error { return r.client.Create(ctx, placements[i]) }); err != nil {
+	if err := r.Parallel(ctx, "placements made", writers, len(placements), func(ctx context.Context, i int) error { return r.Client.Create(ctx, placements[i]) }); err != nil {
 		return err
 	}
 	plans, meshes, err := r.planned(ctx, placements)
@@ -47,7 +44,7 @@ func (r *run) bare(ctx context.Context, report *Report) error {
 	begun := r.clock()
 	var mu sync.Mutex
 	var moments []time.Duration
-	err = r.parallel(ctx, "placements written", bareWriters, len(placements), func(ctx context.Context, i int) error {
+	err = r.Parallel(ctx, "placements written", bareWriters, len(placements), func(ctx context.Context, i int) error {
 		if err := r.written(ctx, placements[i], plans[i], meshes[i]); err != nil {
 			return err
 		}
@@ -57,12 +54,12 @@ func (r *run) bare(ctx context.Context, report *Report) error {
 		return nil
 	})
 	slices.Sort(moments)
-	report.Bare = rateOf(moments)
+	r.report.Bare = rateOf(moments)
 	if err != nil {
 		return err
 	}
 	for _, kind := range []client.Object{&v1alpha1.ModelPlacement{}, &v1alpha1.DeviceMesh{}, &v1alpha1.ShardingPlan{}, &corev1.ConfigMap{}} {
-		if err := r.client.DeleteAllOf(ctx, kind, client.InNamespace(of)); err != nil {
+		if err := r.Client.DeleteAllOf(ctx, kind, client.InNamespace(of)); err != nil {
 			return fmt.Errorf("tidy up: %w", err)
 		}
 	}
@@ -71,10 +68,7 @@ func (r *run) bare(ctx context.Context, report *Report) error {
 
 // planned are plans and meshes of placements on one imagined host.
 func (r *run) planned(ctx context.Context, placements []*v1alpha1.ModelPlacement) ([]*v1alpha1.ShardingPlan, []*v1alpha1.DeviceMesh, error) {
-	nodes, err := r.nodes()
-	if err != nil {
-		return nil, nil, err
-	}
+	nodes := r.Cluster.Nodes
 	cluster, hosts := fleet.NewCluster(nodes), mesh.Hosts{}
 	for i := range nodes {
 		hosts[nodes[i].Name] = mesh.Host{Address: nodes[i].Address, Inventory: &nodes[i].Inventory.Status}
@@ -113,17 +107,17 @@ func (r *run) written(ctx context.Context, p *v1alpha1.ModelPlacement, made *v1a
 	}
 	made.Status, ranks.Status, p.Status = v1alpha1.ShardingPlanStatus{}, v1alpha1.DeviceMeshStatus{}, v1alpha1.ModelPlacementStatus{}
 	for _, write := range []func() error{
-		func() error { return r.client.Create(ctx, made) },
+		func() error { return r.Client.Create(ctx, made) },
 		func() error {
 			made.Status.Conditions = []metav1.Condition{active}
-			return r.client.Status().Update(ctx, made)
+			return r.Client.Status().Update(ctx, made)
 		},
-		func() error { return r.client.Create(ctx, ranks) },
-		func() error { return r.client.Status().Update(ctx, ranks) },
-		func() error { return r.client.Create(ctx, files) },
+		func() error { return r.Client.Create(ctx, ranks) },
+		func() error { return r.Client.Status().Update(ctx, ranks) },
+		func() error { return r.Client.Create(ctx, files) },
 		func() error {
 			p.Status.Plan, p.Status.Mesh, p.Status.Conditions = made.Name, ranks.Name, []metav1.Condition{placed}
-			return r.client.Status().Update(ctx, p)
+			return r.Client.Status().Update(ctx, p)
 		},
 	} {
 		if err := write(); err != nil {

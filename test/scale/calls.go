@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/rankwright/rankwright/internal/apicall"
 )
 
 // Calls counts requests by verb and resource: "list pods", "patch deviceMeshes/status".
@@ -38,6 +40,20 @@ func (c Calls) Of(verbs ...string) Count {
 	return sum
 }
 
+// Writes is how many requests changed something, apart from events.
+func (c Calls) Writes() int64 {
+	return c.Of("create", "update", "patch", "delete").Requests - c["create events"].Requests - c["patch events"].Requests
+}
+
+// all is how many requests there were.
+func (c Calls) all() int64 {
+	var sum int64
+	for _, n := range c {
+		sum += n.Requests
+	}
+	return sum
+}
+
 // Names are the names of calls in order.
 func (c Calls) Names() []string { return slices.Sorted(maps.Keys(c)) }
 
@@ -64,7 +80,8 @@ func (c *counter) add(name string, requests, bytes int64) {
 
 // RoundTrip counts a request and the bytes of its answer.
 func (c *counter) RoundTrip(request *http.Request) (*http.Response, error) {
-	name := nameOf(request)
+	verb, resource := apicall.Of(request)
+	name := verb + " " + resource
 	c.add(name, 1, 0)
 	answer, err := c.next.RoundTrip(request)
 	if err == nil {
@@ -82,31 +99,4 @@ func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	c.add(n)
 	return n, err
-}
-
-// nameOf is the verb and the resource of a request, with its subresource.
-func nameOf(request *http.Request) string {
-	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
-	rest := parts[min(len(parts), 3):] // apis/GROUP/VERSION
-	if len(parts) > 0 && parts[0] == "api" {
-		rest = parts[min(len(parts), 2):]
-	}
-	if len(rest) > 2 && rest[0] == "namespaces" {
-		rest = rest[2:]
-	}
-	if len(rest) == 0 {
-		return "get discovery"
-	}
-	resource, one := rest[0], len(rest) > 1
-	if len(rest) > 2 {
-		resource += "/" + rest[2]
-	}
-	verb := map[string]string{http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete", http.MethodGet: "list"}[request.Method]
-	switch {
-	case request.URL.Query().Get("watch") != "":
-		verb = "watch"
-	case verb == "list" && one:
-		verb = "get"
-	}
-	return verb + " " + resource
 }

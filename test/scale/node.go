@@ -46,7 +46,7 @@ func MakeNode(ctx context.Context, c client.Client, of *fleet.Node, allocations 
 
 // Beat writes the Lease of a node's agent, which is good for an hour.
 func Beat(ctx context.Context, c client.Client, node string, now time.Time) error {
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: agentNamespace, Name: node}}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: AgentNamespace, Name: node}}
 	lease.Spec = coordinationv1.LeaseSpec{
 		HolderIdentity: &node, LeaseDurationSeconds: ptr.To(int32(3600)), RenewTime: &metav1.MicroTime{Time: now},
 	}

@@ -3,18 +3,18 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/pprof"
 	"syscall"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/test/controlplane"
@@ -22,6 +22,8 @@ import (
 )
 
 func main() {
+	scale.Child()
+	ctrl.SetLogger(logr.Discard())
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx)
 	cancel()
@@ -31,7 +33,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context) (err error) {
+func run(ctx context.Context) error {
 	flags := flag.NewFlagSet("scale", flag.ContinueOnError)
 	o := scale.Options{Log: os.Stderr}
 	flags.IntVar(&o.Nodes, "nodes", 5000, "nodes of eight devices")
@@ -41,9 +43,14 @@ func run(ctx context.Context) (err error) {
 	flags.IntVar(&o.Leases, "leases", 83, "Leases of agents that are renewed a second")
 	flags.IntVar(&o.Inventories, "inventories", 20, "inventories that are written a second")
 	flags.IntVar(&o.Bare, "bare", 200, "placements whose objects a bare client writes (0: none)")
-	flags.DurationVar(&o.Settle, "settle", 20*time.Minute, "longest time until all are placed")
+	flags.IntVar(&o.Single, "single", 100, "placements, and refusals, that are measured one after the other")
+	flags.IntVar(&o.Webhook, "webhook", 400, "pods of placements, and as many of none, that are made")
+	flags.IntVar(&o.NotReady, "not-ready", 100, "nodes that are not ready at once")
+	flags.DurationVar(&o.Rest, "rest", time.Minute, "time for which the operator's calls are counted while nothing is asked for")
+	flags.DurationVar(&o.Settle, "settle", 20*time.Minute, "longest time that a phase may take")
+	flags.StringVar(&o.Operator.WebhookHost, "webhook-host", "", "address at which the API server of -kubeconfig reaches the webhook on this machine (none: it is not measured)")
+	flags.StringVar(&o.Operator.Profile, "profile", "", "file to write a profile of the operator's processor time to")
 	kubeconfig := flags.String("kubeconfig", "", "cluster with Rankwright's kinds and without its operator, in place of an API server of its own")
-	profile := flags.String("profile", "", "file to write a profile of the processor to")
 	if err := flags.Parse(os.Args[1:]); err != nil {
 		return err
 	}
@@ -52,17 +59,14 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer stop()
-	if *profile != "" {
-		file, err := os.Create(*profile)
-		if err != nil {
-			return fmt.Errorf("profile: %w", err)
-		}
-		defer func() { err = errors.Join(err, file.Close()) }()
-		if err := pprof.StartCPUProfile(file); err != nil {
-			return fmt.Errorf("profile: %w", err)
-		}
-		defer pprof.StopCPUProfile()
+	if *kubeconfig == "" {
+		o.Operator.WebhookHost = "127.0.0.1"
 	}
+	ports, err := controlplane.FreePorts(1)
+	if err != nil {
+		return err
+	}
+	o.Operator.WebhookPort = ports[0]
 	report, err := scale.Measure(ctx, config, o)
 	if report != nil {
 		if printed := report.Print(os.Stdout); err == nil {

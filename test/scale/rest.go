@@ -1,0 +1,46 @@
+package scale
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// rest counts the operator's calls while Leases and inventories are written and nothing is asked for.
+func (r *run) rest(ctx context.Context) error {
+	r.stopChurn()
+	if err := r.settle(ctx); err != nil {
+		return err
+	}
+	r.stopChurn = r.Churn(context.WithoutCancel(ctx), r.Leases, r.Inventories)
+	var written int64
+	used, err := r.used(ctx, func() error {
+		select {
+		case <-time.After(r.Rest):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		written = r.stopChurn()
+		return nil
+	})
+	r.stopChurn = r.Churn(context.WithoutCancel(ctx), r.Leases, r.Inventories)
+	if err != nil {
+		return err
+	}
+	r.report.addRest(used, written, r.Rest)
+	return nil
+}
+
+// settle waits until the operator has asked for nothing for some seconds.
+func (r *run) settle(ctx context.Context) error {
+	const silence, poll = 5 * time.Second, time.Second
+	last, since := int64(0), r.clock()
+	return wait.PollUntilContextCancel(ctx, poll, true, func(ctx context.Context) (bool, error) {
+		figures, err := r.operator.Figures(ctx)
+		if calls := figures.Calls.all(); calls != last {
+			last, since = calls, r.clock()
+		}
+		return r.clock().Sub(since) >= silence, err
+	})
+}

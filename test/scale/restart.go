@@ -1,0 +1,71 @@
+package scale
+
+import (
+	"context"
+	"time"
+)
+
+// settled is for how long an operator that started is looked at for writes that change nothing.
+const settled = 15 * time.Second
+
+// restart ends the operator twice: once nothing is to be decided, and what it writes after it started is counted; then a placement waits.
+func (r *run) restart(ctx context.Context) error {
+	r.stopChurn()
+	r.stopChurn = func() int64 { return 0 }
+	if err := r.anew(ctx, func() error { return nil }); err != nil {
+		return err
+	}
+	select {
+	case <-time.After(settled):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	figures, err := r.operator.Figures(ctx)
+	if err != nil {
+		return err
+	}
+	r.report.addStart(figures)
+
+	waiting := Placement(later, 0)
+	begun := r.clock()
+	if err := r.anew(ctx, func() error {
+		begun = r.clock()
+		return r.Client.Create(ctx, waiting)
+	}); err != nil {
+		return err
+	}
+	seen, err := r.follower.one(ctx, waiting, "is placed", isPlaced)
+	if err != nil {
+		return err
+	}
+	r.report.within("start of an operator to its first decision", seen.Placed.Sub(begun), 10*time.Second)
+	return r.remember(ctx)
+}
+
+// anew ends the operator and starts another.
+func (r *run) anew(ctx context.Context, between func() error) error {
+	if err := r.remember(ctx); err != nil {
+		return err
+	}
+	r.operator.End()
+	if err := between(); err != nil {
+		return err
+	}
+	r.Operator.Profile = "" // that of the first is kept
+	next, err := r.StartOperator(ctx, r.Operator)
+	if err != nil {
+		return err
+	}
+	r.operator = next
+	return next.AwaitReady(ctx)
+}
+
+// remember keeps how much memory the operator took at most.
+func (r *run) remember(ctx context.Context) error {
+	figures, err := r.operator.Figures(ctx)
+	if err != nil {
+		return err
+	}
+	r.peak = max(r.peak, figures.Peak)
+	return nil
+}
