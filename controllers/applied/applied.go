@@ -67,9 +67,34 @@ func PlacementStatus(ctx context.Context, c client.Client, placement *v1alpha1.M
 	if err := Configure(part, patch); err != nil {
 		return fmt.Errorf("write status of placement %s: %w", placement.Name, err)
 	}
+	return placementStatus(ctx, c, placement, patch, client.FieldOwner(manager))
+}
+
+// Decided is the part of a placement's status that controllers of plans and of pods write together, by WriteDecided: all but what is measured.
+func Decided(status *v1alpha1.ModelPlacementStatus) v1alpha1.ModelPlacementStatus {
+	own := *status
+	own.Observed = nil
+	own.Conditions = slices.DeleteFunc(slices.Clone(own.Conditions), func(c metav1.Condition) bool { return c.Type == v1alpha1.ConditionAsEstimated })
+	return own
+}
+
+// WriteDecided writes that part as PlacementStatus does. What another manager wrote of it is taken over: it may be an operator of before, where
+// each controller had a manager of its own.
+func WriteDecided(ctx context.Context, c client.Client, placement *v1alpha1.ModelPlacement, next *v1alpha1.ModelPlacementStatus) error {
+	patch := apply.ModelPlacementStatus()
+	if err := Configure(next, patch); err != nil {
+		return fmt.Errorf("write status of placement %s: %w", placement.Name, err)
+	}
+	// A number that is left out would stay as the other manager wrote it.
+	patch.WithReplicas(next.Replicas).WithReadyReplicas(next.ReadyReplicas)
+	return placementStatus(ctx, c, placement, patch, client.FieldOwner(v1alpha1.OperatorFieldManager), client.ForceOwnership)
+}
+
+func placementStatus(
+	ctx context.Context, c client.Client, placement *v1alpha1.ModelPlacement, patch *apply.ModelPlacementStatusApplyConfiguration, options ...client.SubResourceApplyOption,
+) error {
 	object := apply.ModelPlacement(placement.Name, placement.Namespace).WithUID(placement.UID).WithResourceVersion(placement.ResourceVersion)
-	err := c.Status().Apply(ctx, object.WithStatus(patch), client.FieldOwner(manager))
-	if client.IgnoreNotFound(err) != nil {
+	if err := c.Status().Apply(ctx, object.WithStatus(patch), options...); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("apply status of placement %s: %w", placement.Name, err)
 	}
 	return nil

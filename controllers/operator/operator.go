@@ -133,6 +133,7 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 	if reconciler.Tally, err = snapshot.NewTally(mgr.GetConfig()); err != nil {
 		return nil, err
 	}
+	reconciler.Readiness = &readiness.Reconciler{Client: cached, Events: reconciler.Events, Now: time.Now}
 	woken := make(chan event.GenericEvent)
 	slotted := &slots.Reconciler{Client: cached, Events: reconciler.Events}
 	follower := meshes.Follower{Client: cached, Events: reconciler.Events, Now: options.Now}
@@ -156,9 +157,7 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 		{"binding", bound.Setup},
 		{"drains", (&drain.Reconciler{Client: cached, Reader: direct, Events: reconciler.Events, Now: options.Now}).Setup},
 		{"history", (&history.Reconciler{Client: cached}).Setup},
-		{"readiness", func(mgr ctrl.Manager) error {
-			return (&readiness.Reconciler{Client: cached, Events: reconciler.Events, Now: time.Now}).Setup(ctx, mgr)
-		}},
+		{"readiness", func(mgr ctrl.Manager) error { return reconciler.Readiness.Setup(ctx, mgr) }},
 		{"verification", (&verification.Reconciler{Follower: follower}).Setup},
 	} {
 		if err := controller.setup(mgr); err != nil {

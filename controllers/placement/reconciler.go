@@ -18,6 +18,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/objects"
+	"github.com/rankwright/rankwright/controllers/readiness"
 	"github.com/rankwright/rankwright/controllers/snapshot"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan"
@@ -48,6 +49,8 @@ type Reconciler struct {
 	Tally *snapshot.Tally
 	// Tenants say what the placements of a namespace may have.
 	Tenants Tenants
+	// Readiness writes the status.
+	Readiness *readiness.Reconciler
 	// Events takes the events of placements.
 	Events events.EventRecorder
 	// Metrics takes what is counted.
