@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/history"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/controllers/readiness"
@@ -49,6 +50,8 @@ type Reconciler struct {
 	Tally *snapshot.Tally
 	// Tenants say what the placements of a namespace may have.
 	Tenants Tenants
+	// History keeps the specs of placements.
+	History *history.Keeper
 	// Readiness writes the status.
 	Readiness *readiness.Reconciler
 	// Events takes the events of placements.

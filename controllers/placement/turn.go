@@ -118,7 +118,13 @@ func (r *Reconciler) attempt(ctx context.Context, placement *v1alpha1.ModelPlace
 	if inForce != nil && sameLayout(&inForce.Spec, spec) {
 		return nil, inForce, nil
 	}
-	made := newPlan(placement, spec, nextRevision(now.Snapshot, placement, now.ledger.Revision(placement.UID)))
+	if err := r.History.Outlive(ctx, placement, inForce); err != nil {
+		return nil, inForce, err
+	}
+	made, err := newPlan(placement, spec, nextRevision(now.Snapshot, placement, now.ledger.Revision(placement.UID)))
+	if err != nil {
+		return nil, inForce, err
+	}
 	memory := losses.Remember(inForce)
 	if why == needDevices {
 		memory = memory.Next(r.Now())
