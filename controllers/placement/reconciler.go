@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/applied"
 	"github.com/rankwright/rankwright/controllers/history"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/objects"
@@ -68,7 +69,9 @@ type Reconciler struct {
 	// seen are the losses of placements as they were dated last.
 	seen memo[dated]
 	// told is what was told last of each placement.
-	told    memo[tale]
+	told memo[tale]
+	// meshes are those whose status was written.
+	meshes  applied.Versions
 	rounds  rounds
 	adviser *adviser
 	// again takes placements that are to be reconciled because something of them was found out while another one was.
@@ -119,6 +122,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.comparisons.forget(request.NamespacedName)
 		r.seen.forget(request.NamespacedName)
 		r.told.forget(request.NamespacedName)
+		r.meshes.Forget(request.NamespacedName)
 		return ctrl.Result{}, r.deleteOrphans(ctx, client.InNamespace(request.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: request.Name})
 	}
 	if !placement.DeletionTimestamp.IsZero() {

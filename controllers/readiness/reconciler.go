@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -41,6 +42,9 @@ const gathering = 250 * time.Millisecond
 // unseen is how old a placement is when it is said that nobody has looked at it yet.
 const unseen = time.Minute
 
+// errBehind says that the cache shows a placement from before this process wrote its status: the API server would refuse another one.
+var errBehind = errors.New("the cache has not caught up with the status that was written last")
+
 // Reconciler says of placements whether their pods run as planned.
 type Reconciler struct {
 	// Client reads from the cache and writes.
@@ -49,6 +53,8 @@ type Reconciler struct {
 	Events events.EventRecorder
 	// Now is the clock.
 	Now func() time.Time
+
+	written applied.Versions
 }
 
 // Setup adds the controller to a manager.
@@ -103,6 +109,9 @@ func podMatters() predicate.Predicate {
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	placement := &v1alpha1.ModelPlacement{}
 	found, err := objects.Read(ctx, r.Client, request.NamespacedName, placement)
+	if err == nil && !found {
+		r.written.Forget(request.NamespacedName)
+	}
 	if err != nil || !found || !placement.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, err
 	}
@@ -157,9 +166,14 @@ func (r *Reconciler) Write(
 }
 
 func (r *Reconciler) write(ctx context.Context, placement *v1alpha1.ModelPlacement, said, next *v1alpha1.ModelPlacementStatus) error {
-	if err := applied.WriteDecided(ctx, r.Client, placement, next); err != nil {
+	if r.written.After(placement) {
+		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("modelplacements").GroupResource(), placement.Name, errBehind)
+	}
+	version, err := applied.WriteDecided(ctx, r.Client, placement, next)
+	if err != nil {
 		return err
 	}
+	r.written.Note(placement, version)
 	r.tell(placement, said, next)
 	return nil
 }

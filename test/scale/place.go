@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"syscall"
 	"time"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/test/calls"
 )
 
 func quantity(n int64) *resource.Quantity { return resource.NewQuantity(n, resource.DecimalSI) }
@@ -78,10 +78,10 @@ func placementOf(number int, fits bool) *v1alpha1.ModelPlacement {
 }
 
 // start runs an operator in this process whose requests are counted, until the context ends.
-func (r *run) start(ctx context.Context) (*counter, <-chan error, error) {
-	count := &counter{calls: Calls{}}
+func (r *run) start(ctx context.Context) (*calls.Counter, <-chan error, error) {
+	count := &calls.Counter{}
 	config := rest.CopyConfig(r.config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { count.next = next; return count })
+	config.Wrap(count.Wrap)
 	mgr, err := operator.New(ctx, config, operator.Options{
 		Namespace: operatorHome, AgentNamespace: agentNamespace, HealthAddress: "0", MetricsAddress: "0", Registry: prometheus.NewRegistry(), Log: logr.Discard(),
 	})
@@ -110,12 +110,12 @@ func (r *run) place(ctx context.Context, report *Report) (err error) {
 	if err := r.parallel(ctx, "that cannot be placed", writers, r.Unplaceable, func(ctx context.Context, i int) error { return r.client.Create(ctx, placementOf(i, false)) }); err != nil {
 		return err
 	}
-	before, processor, begun := count.snapshot(), processorTime(), r.clock()
+	before, processor, begun := count.Calls(), processorTime(), r.clock()
 	placed, err := r.awaitPlaced(ctx, begun, r.Placements, func(ctx context.Context) error {
 		return r.parallel(ctx, "placements made", writers, r.Placements, func(ctx context.Context, i int) error { return r.client.Create(ctx, placementOf(i, true)) })
 	})
 	report.Placed = rateOf(placed)
-	report.Calls = count.snapshot().Since(before)
+	report.Calls = count.Calls().Since(before)
 	report.Processor = (processorTime() - processor) / time.Duration(max(1, len(placed)))
 	return err
 }

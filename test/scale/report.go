@@ -32,9 +32,9 @@ func (r *Report) Print(out io.Writer) error {
 			c := r.Calls[name]
 			row(name, c.Requests, fmt.Sprintf("%.2f", float64(c.Requests)/n), fmt.Sprintf("%.0f", float64(c.Bytes)/n))
 		}
-		writes := r.Calls.Of("create", "update", "patch", "delete")
+		writes := r.Calls.Writes().Sum()
 		row("all writes", writes.Requests, fmt.Sprintf("%.2f", float64(writes.Requests)/n))
-		lists := r.Calls.Of("list")
+		lists := r.Calls.Of("list").Sum()
 		row("all lists", lists.Requests, fmt.Sprintf("%.2f", float64(lists.Requests)/n), fmt.Sprintf("%.0f", float64(lists.Bytes)/n))
 		row()
 		row("processor", fmt.Sprintf("%.1f ms a placement, with what makes the load", float64(r.Processor.Microseconds())/1e3))

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/test/calls"
 )
 
 // Options say how large the cluster is and what happens in it.
@@ -36,7 +37,7 @@ type Report struct {
 	// Bare is placements a second of the bare client, Placed those of the operator.
 	Bare, Placed Rate
 	// Calls are the operator's requests while the placements were placed.
-	Calls Calls
+	Calls calls.Calls
 	// Processor is the processor time of this process, of which the operator is the most, for each placement.
 	Processor time.Duration
 }

@@ -119,7 +119,7 @@ func TestMeshIsVerifiedByItsPods(t *testing.T) {
 	if c.Status != metav1.ConditionUnknown || !strings.Contains(c.Message, "0 of 4 pods") || !strings.Contains(c.Message, "there is no such pod") {
 		t.Errorf("condition %+v", c)
 	}
-	w.read()
+	w.read("llm")
 	w.awaitTask(func(task *verification.Task) bool {
 		return task.Require && !task.Concluded && task.DeadlineSeconds == 60 && len(task.Pods) == 4 && task.Pods[3].Address() == "llm-3.llm:28765"
 	})
