@@ -115,9 +115,28 @@ func (r *run) place(ctx context.Context, report *Report) (err error) {
 		return r.parallel(ctx, "placements made", writers, r.Placements, func(ctx context.Context, i int) error { return r.client.Create(ctx, placementOf(i, true)) })
 	})
 	report.Placed = rateOf(placed)
-	report.Calls = count.Calls().Since(before)
 	report.Processor = (processorTime() - processor) / time.Duration(max(1, len(placed)))
+	r.awaitQuiet(ctx, count)
+	report.Calls = count.Calls().Since(before)
 	return err
+}
+
+// awaitQuiet waits until the operator has written nothing for a while: what it says of pods follows what it says of plans.
+func (r *run) awaitQuiet(ctx context.Context, count *calls.Counter) {
+	const still, most = time.Second, 10
+	written := int64(-1)
+	for range most {
+		now := count.Calls().Writes().Sum().Requests
+		if now == written {
+			return
+		}
+		written = now
+		select {
+		case <-time.After(still):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // awaitPlaced watches placements while something makes them, and returns when each that was placed was, in order.
