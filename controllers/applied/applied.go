@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -47,17 +48,17 @@ func completed(generation int64, said []metav1.Condition, next metav1.Condition,
 }
 
 // MeshStatus writes a manager's part of the status of a mesh. Fields that the manager wrote before and that
-// part lacks are removed. A mesh that is gone is no error.
-func MeshStatus(ctx context.Context, c client.Client, mesh *v1alpha1.DeviceMesh, part *v1alpha1.DeviceMeshStatus, manager string) error {
+// part lacks are removed. It returns the mesh's resourceVersion after it; a mesh that is gone is no error and has none.
+func MeshStatus(ctx context.Context, c client.Client, mesh *v1alpha1.DeviceMesh, part *v1alpha1.DeviceMeshStatus, manager string) (string, error) {
 	patch := apply.DeviceMeshStatus()
 	if err := Configure(part, patch); err != nil {
-		return fmt.Errorf("write status of mesh %s: %w", mesh.Name, err)
+		return "", fmt.Errorf("write status of mesh %s: %w", mesh.Name, err)
 	}
-	err := c.Status().Apply(ctx, apply.DeviceMesh(mesh.Name, mesh.Namespace).WithUID(mesh.UID).WithStatus(patch), client.FieldOwner(manager))
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("apply status of mesh %s: %w", mesh.Name, err)
+	object := apply.DeviceMesh(mesh.Name, mesh.Namespace).WithUID(mesh.UID).WithStatus(patch)
+	if err := c.Status().Apply(ctx, object, client.FieldOwner(manager)); client.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("apply status of mesh %s: %w", mesh.Name, err)
 	}
-	return nil
+	return ptr.Deref(object.ResourceVersion, ""), nil
 }
 
 // PlacementStatus writes a manager's part of the status of a placement as MeshStatus does that of a mesh. It returns a conflict where the
@@ -67,10 +68,36 @@ func PlacementStatus(ctx context.Context, c client.Client, placement *v1alpha1.M
 	if err := Configure(part, patch); err != nil {
 		return fmt.Errorf("write status of placement %s: %w", placement.Name, err)
 	}
-	object := apply.ModelPlacement(placement.Name, placement.Namespace).WithUID(placement.UID).WithResourceVersion(placement.ResourceVersion)
-	err := c.Status().Apply(ctx, object.WithStatus(patch), client.FieldOwner(manager))
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("apply status of placement %s: %w", placement.Name, err)
+	_, err := placementStatus(ctx, c, placement, patch, client.FieldOwner(manager))
+	return err
+}
+
+// Decided is the part of a placement's status that controllers of plans and of pods write together, by WriteDecided: all but what is measured.
+func Decided(status *v1alpha1.ModelPlacementStatus) v1alpha1.ModelPlacementStatus {
+	own := *status
+	own.Observed = nil
+	own.Conditions = slices.DeleteFunc(slices.Clone(own.Conditions), func(c metav1.Condition) bool { return c.Type == v1alpha1.ConditionAsEstimated })
+	return own
+}
+
+// WriteDecided writes that part as PlacementStatus does, and returns the placement's resourceVersion after it. What another manager wrote of it is taken over: it may be an operator of before, where
+// each controller had a manager of its own.
+func WriteDecided(ctx context.Context, c client.Client, placement *v1alpha1.ModelPlacement, next *v1alpha1.ModelPlacementStatus) (string, error) {
+	patch := apply.ModelPlacementStatus()
+	if err := Configure(next, patch); err != nil {
+		return "", fmt.Errorf("write status of placement %s: %w", placement.Name, err)
 	}
-	return nil
+	// A number that is left out would stay as the other manager wrote it.
+	patch.WithReplicas(next.Replicas).WithReadyReplicas(next.ReadyReplicas)
+	return placementStatus(ctx, c, placement, patch, client.FieldOwner(v1alpha1.OperatorFieldManager), client.ForceOwnership)
+}
+
+func placementStatus(
+	ctx context.Context, c client.Client, placement *v1alpha1.ModelPlacement, patch *apply.ModelPlacementStatusApplyConfiguration, options ...client.SubResourceApplyOption,
+) (version string, err error) {
+	object := apply.ModelPlacement(placement.Name, placement.Namespace).WithUID(placement.UID).WithResourceVersion(placement.ResourceVersion)
+	if err := c.Status().Apply(ctx, object.WithStatus(patch), options...); client.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("apply status of placement %s: %w", placement.Name, err)
+	}
+	return ptr.Deref(object.ResourceVersion, ""), nil
 }

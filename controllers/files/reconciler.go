@@ -1,4 +1,4 @@
-// Package files writes what launchers need to start the pods of a mesh into ConfigMaps, which the pods mount.
+// Package files writes what launchers need to start the pods of a mesh into ConfigMaps, which the pods mount, once there is a pod.
 // docs/launchers.md says what is in them.
 package files
 
@@ -43,11 +43,12 @@ func (r *Reconciler) Setup(mgr manager.Manager) error {
 		For(&v1alpha1.DeviceMesh{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, verificationChanged))).
 		Owns(&corev1.ConfigMap{}, builder.OnlyMetadata).
 		Watches(&v1alpha1.ModelPlacement{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.firstReader), builder.WithPredicates(onlyCreation)).
 		Watches(&v1alpha1.ShardingPlan{}, handler.EnqueueRequestsFromMapFunc(relation.PlacementOf), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Complete(r)
 }
 
-// Reconcile brings the ConfigMaps of one mesh up to date.
+// Reconcile brings the ConfigMaps of one mesh up to date. Why there can be none is said before anybody wants to read them.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	mesh, err := r.Mesh(ctx, request.NamespacedName)
 	if err != nil {
@@ -71,6 +72,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			return ctrl.Result{}, failed
 		}
 		return ctrl.Result{}, r.condition().Write(ctx, mesh, metav1.ConditionFalse, "CannotLaunch", err.Error())
+	}
+	if wanted, err := r.wanted(ctx, mesh); err != nil || !wanted {
+		return ctrl.Result{}, err
 	}
 	return ctrl.Result{}, r.write(ctx, mesh, parts, bundle)
 }

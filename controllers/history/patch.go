@@ -53,6 +53,31 @@ func patchOf(spec *v1alpha1.ModelPlacementSpec) ([]byte, error) {
 	return json.Marshal(d)
 }
 
+// annotation has in a plan the data of the revision whose spec the plan was made for, so that this spec needs no object of its own while it is
+// the only one that the placement ever had.
+const annotation = v1alpha1.Prefix + "spec"
+
+// Note adds to a new plan what Keeper needs to keep the spec that it is made for, when another spec comes.
+func Note(plan *v1alpha1.ShardingPlan, placement *v1alpha1.ModelPlacement) error {
+	text, err := patchOf(&placement.Spec)
+	if err != nil {
+		return err
+	}
+	if plan.Annotations == nil {
+		plan.Annotations = map[string]string{}
+	}
+	plan.Annotations[annotation] = string(text)
+	return nil
+}
+
+// noted returns what Note added to a plan; nil where there is no plan, or it is from before that.
+func noted(plan *v1alpha1.ShardingPlan) []byte {
+	if plan == nil || plan.Annotations[annotation] == "" {
+		return nil
+	}
+	return []byte(plan.Annotations[annotation])
+}
+
 // nameOf returns the name of the revision of a placement that has some data: equal specs have one revision. A placement that was
 // made anew under a name does not meet the revisions of the one before.
 func nameOf(placement *v1alpha1.ModelPlacement, data []byte) string {

@@ -40,7 +40,8 @@ func (c *Condition) Write(ctx context.Context, mesh *v1alpha1.DeviceMesh, status
 	if status == metav1.ConditionFalse {
 		c.Events.Eventf(mesh, nil, corev1.EventTypeWarning, reason, c.Action, "%s", message)
 	}
-	return applied.MeshStatus(ctx, c.Client, mesh, &v1alpha1.DeviceMeshStatus{Conditions: []metav1.Condition{next}}, c.FieldManager)
+	_, err := applied.MeshStatus(ctx, c.Client, mesh, &v1alpha1.DeviceMeshStatus{Conditions: []metav1.Condition{next}}, c.FieldManager)
+	return err
 }
 
 // Remove takes the condition away.
@@ -48,5 +49,6 @@ func (c *Condition) Remove(ctx context.Context, mesh *v1alpha1.DeviceMesh) error
 	if meta.FindStatusCondition(mesh.Status.Conditions, c.Type) == nil {
 		return nil
 	}
-	return applied.MeshStatus(ctx, c.Client, mesh, &v1alpha1.DeviceMeshStatus{}, c.FieldManager)
+	_, err := applied.MeshStatus(ctx, c.Client, mesh, &v1alpha1.DeviceMeshStatus{}, c.FieldManager)
+	return err
 }

@@ -148,6 +148,8 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 	if reconciler.Tally, err = snapshot.NewTally(mgr.GetConfig()); err != nil {
 		return nil, err
 	}
+	reconciler.History = &history.Keeper{Client: cached, Reader: direct}
+	reconciler.Readiness = &readiness.Reconciler{Client: cached, Events: reconciler.Events, Now: time.Now}
 	woken := make(chan event.GenericEvent)
 	slotted := &slots.Reconciler{Client: cached, Events: reconciler.Events}
 	follower := meshes.Follower{Client: cached, Events: reconciler.Events, Now: options.Now}
@@ -170,10 +172,8 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 		{"cordons", (&cordon.Keeper{Inventories: mgr.GetCache(), Reader: mgr.GetAPIReader(), Writer: direct, Namespace: options.Namespace}).Setup},
 		{"binding", bound.Setup},
 		{"drains", (&drain.Reconciler{Client: cached, Reader: direct, Events: reconciler.Events, Now: options.Now}).Setup},
-		{"history", (&history.Reconciler{Client: cached}).Setup},
-		{"readiness", func(mgr ctrl.Manager) error {
-			return (&readiness.Reconciler{Client: cached, Events: reconciler.Events, Now: time.Now}).Setup(ctx, mgr)
-		}},
+		{"history", (&history.Reconciler{Keeper: reconciler.History}).Setup},
+		{"readiness", func(mgr ctrl.Manager) error { return reconciler.Readiness.Setup(ctx, mgr) }},
 		{"verification", (&verification.Reconciler{Follower: follower, Course: steps}).Setup},
 	} {
 		if err := controller.setup(mgr); err != nil {

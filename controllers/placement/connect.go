@@ -99,7 +99,7 @@ func (r *Reconciler) currentMesh(ctx context.Context, reader client.Reader, p *p
 	}
 }
 
-// applyMesh writes a mesh, and notes the UID that a new one got.
+// applyMesh writes a mesh, and notes what it is then.
 func (r *Reconciler) applyMesh(ctx context.Context, p *pass, mesh *v1alpha1.DeviceMesh) error {
 	wanted := v1alpha1.DeviceMesh{Spec: mesh.Spec, ObjectMeta: metav1.ObjectMeta{
 		Labels: plan.Labels(p.placement, p.plan.Spec.Revision), OwnerReferences: []metav1.OwnerReference{*ownerReference(p.placement)},
@@ -114,7 +114,7 @@ func (r *Reconciler) applyMesh(ctx context.Context, p *pass, mesh *v1alpha1.Devi
 	if err := r.Client.Apply(ctx, patch, client.FieldOwner(v1alpha1.OperatorFieldManager)); err != nil {
 		return fmt.Errorf("apply mesh %s: %w", mesh.Name, err)
 	}
-	mesh.UID, mesh.Generation = ptr.Deref(patch.UID, ""), ptr.Deref(patch.Generation, 0)
+	mesh.UID, mesh.Generation, mesh.ResourceVersion = ptr.Deref(patch.UID, ""), ptr.Deref(patch.Generation, 0), ptr.Deref(patch.ResourceVersion, "")
 	return nil
 }
 

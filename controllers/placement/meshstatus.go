@@ -17,7 +17,7 @@ import (
 const maxLostRanks = 512
 
 // writeMeshStatus says which members are lost and what the slowest links are, where that changed. The rest of the status has
-// other writers.
+// other writers. Where the cache has an older mesh than was written last, the mesh comes back when it has that one.
 func (r *Reconciler) writeMeshStatus(ctx context.Context, p *pass, slowest []v1alpha1.SlowestLink) error {
 	next := v1alpha1.DeviceMeshStatus{ObservedGeneration: p.mesh.Generation, LostRanks: p.lost[:min(len(p.lost), maxLostRanks)], SlowestLinks: slowest}
 	current := v1alpha1.DeviceMeshStatus{
@@ -29,10 +29,14 @@ func (r *Reconciler) writeMeshStatus(ctx context.Context, p *pass, slowest []v1a
 			current.Conditions = append(current.Conditions, *said)
 		}
 	}
-	if equality.Semantic.DeepEqual(current, next) {
+	if equality.Semantic.DeepEqual(current, next) || r.meshes.After(p.mesh) {
 		return nil
 	}
-	return applied.MeshStatus(ctx, r.Client, p.mesh, &next, v1alpha1.OperatorFieldManager)
+	version, err := applied.MeshStatus(ctx, r.Client, p.mesh, &next, v1alpha1.OperatorFieldManager)
+	if err == nil {
+		r.meshes.Note(p.mesh, version)
+	}
+	return err
 }
 
 // lossConditions say whether members of a mesh are lost.

@@ -82,6 +82,9 @@ func (r *Reconciler) release(ctx context.Context, p *pass) error {
 
 // giveBack frees the devices of a placement, says why, and ends the pass.
 func (r *Reconciler) giveBack(ctx context.Context, p *pass, reason, message string) error {
+	if err := r.History.Outlive(ctx, p.placement, p.plan); err != nil {
+		return err
+	}
 	for i := range p.plans {
 		if err := r.Ledger.Release(ctx, &p.plans[i]); err != nil {
 			return objects.Refuse(ledger.ReasonOldPlanRemains, err)

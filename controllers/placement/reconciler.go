@@ -16,9 +16,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/applied"
 	"github.com/rankwright/rankwright/controllers/course"
+	"github.com/rankwright/rankwright/controllers/history"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/objects"
+	"github.com/rankwright/rankwright/controllers/readiness"
 	"github.com/rankwright/rankwright/controllers/snapshot"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan"
@@ -49,6 +52,10 @@ type Reconciler struct {
 	Tally *snapshot.Tally
 	// Tenants say what the placements of a namespace may have.
 	Tenants Tenants
+	// History keeps the specs of placements.
+	History *history.Keeper
+	// Readiness writes the status.
+	Readiness *readiness.Reconciler
 	// Events takes the events of placements.
 	Events events.EventRecorder
 	// Metrics takes what is counted.
@@ -67,7 +74,9 @@ type Reconciler struct {
 	// told is what was told last of each placement.
 	told memo[tale]
 	// asked is since when placements have needed a plan that they do not have yet, or whose mesh is not written.
-	asked   memo[time.Time]
+	asked memo[time.Time]
+	// meshes are those whose status was written.
+	meshes  applied.Versions
 	rounds  rounds
 	adviser *adviser
 	// again takes placements that are to be reconciled because something of them was found out while another one was.
@@ -119,6 +128,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.seen.forget(request.NamespacedName)
 		r.told.forget(request.NamespacedName)
 		r.asked.forget(request.NamespacedName)
+		r.meshes.Forget(request.NamespacedName)
 		return ctrl.Result{}, r.deleteOrphans(ctx, client.InNamespace(request.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: request.Name})
 	}
 	if !placement.DeletionTimestamp.IsZero() {

@@ -7,15 +7,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/history"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
-// newPlan makes the object of a plan.
-func newPlan(placement *v1alpha1.ModelPlacement, spec *v1alpha1.ShardingPlanSpec, revision int64) *v1alpha1.ShardingPlan {
+// newPlan makes the object of a plan, which also has the placement's spec.
+func newPlan(placement *v1alpha1.ModelPlacement, spec *v1alpha1.ShardingPlanSpec, revision int64) (*v1alpha1.ShardingPlan, error) {
 	made := plan.Object(placement, spec, revision)
 	made.OwnerReferences = []metav1.OwnerReference{*ownerReference(placement)}
-	return made
+	return made, history.Note(made, placement)
 }
 
 func ownerReference(placement *v1alpha1.ModelPlacement) *metav1.OwnerReference {

@@ -18,8 +18,8 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// writeStatus says what came of a pass, where that changed, and tells of the change by events. What its pods do is said by
-// controllers/readiness.
+// writeStatus says what came of a pass, where that changed, and tells of the change by events. What follows from it for the pods is written with
+// it; where only that changes, controllers/readiness says so.
 func (r *Reconciler) writeStatus(ctx context.Context, p *pass) error {
 	if p.plan != nil {
 		p.improvable = r.improvableCondition(p)
@@ -28,7 +28,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass) error {
 	if equality.Semantic.DeepEqual(before, next) {
 		return nil
 	}
-	err := applied.PlacementStatus(ctx, r.Client, p.placement, &next, v1alpha1.OperatorFieldManager)
+	err := r.Readiness.Write(ctx, p.placement, &next, p.mesh, p.plan)
 	if apierrors.IsConflict(err) {
 		return err // the cache lags behind
 	}
@@ -44,7 +44,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass) error {
 func ownPart(status *v1alpha1.ModelPlacementStatus) v1alpha1.ModelPlacementStatus {
 	own := *status
 	own.Replicas, own.ReadyReplicas, own.Summary, own.LastProgressTime = 0, 0, v1alpha1.PlacementSummary{}, nil
-	own.Conditions = nil
+	own.Observed, own.Conditions = nil, nil
 	for _, kind := range []string{v1alpha1.ConditionPlaced, v1alpha1.ConditionObserved, v1alpha1.ConditionDrifted, v1alpha1.ConditionImprovable} {
 		if c := meta.FindStatusCondition(status.Conditions, kind); c != nil {
 			own.Conditions = append(own.Conditions, *c)

@@ -119,7 +119,13 @@ func (r *Reconciler) attempt(ctx context.Context, placement *v1alpha1.ModelPlace
 		}
 		return nil, inForce, err
 	}
-	made := newPlan(placement, spec, nextRevision(now.Snapshot, placement, now.ledger.Revision(placement.UID)))
+	if err := r.History.Outlive(ctx, placement, inForce); err != nil {
+		return nil, inForce, err
+	}
+	made, err := newPlan(placement, spec, nextRevision(now.Snapshot, placement, now.ledger.Revision(placement.UID)))
+	if err != nil {
+		return nil, inForce, err
+	}
 	if !began.IsZero() {
 		r.Course.Took(placement, made.Spec.Revision, course.Plan, began, answered)
 	}

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,14 +33,17 @@ import (
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
-// fieldManager writes this controller's part of the status of placements.
-const fieldManager = "rankwright-readiness"
-
 // podField indexes pods by their placement.
 const podField = "metadata.labels." + v1alpha1.LabelPlacement
 
 // gathering is how long events of one placement are gathered: many pods become ready at once, and each is worth no write of its own.
 const gathering = 250 * time.Millisecond
+
+// unseen is how old a placement is when it is said that nobody has looked at it yet.
+const unseen = time.Minute
+
+// errBehind says that the cache shows a placement from before this process wrote its status: the API server would refuse another one.
+var errBehind = errors.New("the cache has not caught up with the status that was written last")
 
 // Reconciler says of placements whether their pods run as planned.
 type Reconciler struct {
@@ -49,6 +53,8 @@ type Reconciler struct {
 	Events events.EventRecorder
 	// Now is the clock.
 	Now func() time.Time
+
+	written applied.Versions
 }
 
 // Setup adds the controller to a manager.
@@ -103,28 +109,98 @@ func podMatters() predicate.Predicate {
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	placement := &v1alpha1.ModelPlacement{}
 	found, err := objects.Read(ctx, r.Client, request.NamespacedName, placement)
+	if err == nil && !found {
+		r.written.Forget(request.NamespacedName)
+	}
 	if err != nil || !found || !placement.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, err
+	}
+	now := r.Now()
+	if unseen := untilSaid(placement, now); unseen > 0 {
+		return ctrl.Result{RequeueAfter: unseen}, nil
 	}
 	count, err := r.count(ctx, placement)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	now := r.Now()
-	before := ownPart(&placement.Status)
-	next, wait := statusOf(placement, count, now)
-	if !equality.Semantic.DeepEqual(before, next) {
-		if err := applied.PlacementStatus(ctx, r.Client, placement, &next, fieldManager); err != nil {
+	part, wait := statusOf(placement, count, now)
+	said := applied.Decided(&placement.Status)
+	if next := with(&said, &part); !equality.Semantic.DeepEqual(said, next) {
+		if err := r.write(ctx, placement, &said, &next); err != nil {
 			return ctrl.Result{}, err
 		}
-		r.tell(placement, &before, &next)
 	}
 	return ctrl.Result{RequeueAfter: wait}, nil
 }
 
-// count reads mesh and pods of a placement.
+// untilSaid is in how long it is said of a new placement that nobody has looked at it; 0 where it is not new, or that time has passed. What comes
+// of it is said at once, by who looked at it.
+func untilSaid(placement *v1alpha1.ModelPlacement, now time.Time) time.Duration {
+	if len(placement.Status.Conditions) > 0 {
+		return 0
+	}
+	return max(0, placement.CreationTimestamp.Add(unseen).Sub(now))
+}
+
+// Write writes what was decided of a placement together with what follows from it for its pods, as one status. Mesh and plan are those in force, which the
+// cache need not have yet; nil where there are none.
+func (r *Reconciler) Write(
+	ctx context.Context, placement *v1alpha1.ModelPlacement, decided *v1alpha1.ModelPlacementStatus, mesh *v1alpha1.DeviceMesh, plan *v1alpha1.ShardingPlan,
+) error {
+	said := applied.Decided(&placement.Status)
+	as := *placement
+	as.Status = *decided
+	as.Status.LastProgressTime, as.Status.Summary = said.LastProgressTime, said.Summary
+	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionProgressing} {
+		if c := meta.FindStatusCondition(said.Conditions, kind); c != nil {
+			as.Status.Conditions = append(as.Status.Conditions, *c)
+		}
+	}
+	count, err := r.countBy(ctx, &as, mesh, plan)
+	if err != nil {
+		return err
+	}
+	part, _ := statusOf(&as, count, r.Now())
+	next := with(&as.Status, &part)
+	return r.write(ctx, placement, &said, &next)
+}
+
+func (r *Reconciler) write(ctx context.Context, placement *v1alpha1.ModelPlacement, said, next *v1alpha1.ModelPlacementStatus) error {
+	if r.written.After(placement) {
+		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("modelplacements").GroupResource(), placement.Name, errBehind)
+	}
+	version, err := applied.WriteDecided(ctx, r.Client, placement, next)
+	if err != nil {
+		return err
+	}
+	r.written.Note(placement, version)
+	r.tell(placement, said, next)
+	return nil
+}
+
+// count reads mesh, plan and pods of a placement.
 func (r *Reconciler) count(ctx context.Context, placement *v1alpha1.ModelPlacement) (*count, error) {
-	places, err := r.places(ctx, placement)
+	key := client.ObjectKeyFromObject(placement)
+	mesh, plan := &v1alpha1.DeviceMesh{}, &v1alpha1.ShardingPlan{}
+	if found, err := objects.Read(ctx, r.Client, key, mesh); err != nil {
+		return nil, err
+	} else if !found {
+		mesh = nil
+	}
+	if placement.Status.Plan == "" {
+		return r.countBy(ctx, placement, mesh, nil)
+	}
+	if found, err := objects.Read(ctx, r.Client, types.NamespacedName{Namespace: key.Namespace, Name: placement.Status.Plan}, plan); err != nil {
+		return nil, err
+	} else if !found {
+		plan = nil
+	}
+	return r.countBy(ctx, placement, mesh, plan)
+}
+
+// countBy counts the pods of a placement by its mesh and plan; either is nil where it is not there.
+func (r *Reconciler) countBy(ctx context.Context, placement *v1alpha1.ModelPlacement, mesh *v1alpha1.DeviceMesh, plan *v1alpha1.ShardingPlan) (*count, error) {
+	places, err := placesOf(placement, mesh)
 	if err != nil {
 		return nil, err
 	}
@@ -133,22 +209,16 @@ func (r *Reconciler) count(ctx context.Context, placement *v1alpha1.ModelPlaceme
 		return nil, fmt.Errorf("list pods of placement: %w", err)
 	}
 	counted := countPods(placement, places, pods.Items)
-	if placement.Status.Plan == "" {
-		return counted, nil
-	}
-	plan := &v1alpha1.ShardingPlan{}
-	if _, err = objects.Read(ctx, r.Client, types.NamespacedName{Namespace: placement.Namespace, Name: placement.Status.Plan}, plan); err == nil {
+	if plan != nil {
 		counted.planned = plan.CreationTimestamp
 	}
-	return counted, err
+	return counted, nil
 }
 
-// places returns the places of the pods of the plan in force; none where its mesh is not written yet, or no pods can be cut from it.
-func (r *Reconciler) places(ctx context.Context, placement *v1alpha1.ModelPlacement) ([]launch.Pod, error) {
-	mesh := &v1alpha1.DeviceMesh{}
-	found, err := objects.Read(ctx, r.Client, client.ObjectKeyFromObject(placement), mesh)
-	if err != nil || !found || !mesh.Spec.Placement.Is(placement) || placement.Status.Mesh == "" || mesh.Spec.Plan != placement.Status.Plan {
-		return nil, err
+// placesOf returns the places of the pods of the plan in force; none where its mesh is not written yet, or no pods can be cut from it.
+func placesOf(placement *v1alpha1.ModelPlacement, mesh *v1alpha1.DeviceMesh) ([]launch.Pod, error) {
+	if mesh == nil || !mesh.Spec.Placement.Is(placement) || placement.Status.Mesh == "" || mesh.Spec.Plan != placement.Status.Plan {
+		return nil, nil
 	}
 	places, err := (&binding.Offer{Placement: placement, Mesh: mesh}).Places()
 	if _, refused := errors.AsType[*binding.Refusal](err); refused {
@@ -160,16 +230,21 @@ func (r *Reconciler) places(ctx context.Context, placement *v1alpha1.ModelPlacem
 // tell records what changed between two statuses.
 func (r *Reconciler) tell(placement *v1alpha1.ModelPlacement, before, after *v1alpha1.ModelPlacementStatus) {
 	record := func(kind, reason, note string) { r.Events.Eventf(placement, nil, kind, reason, "RunPods", "%s", note) }
-	ready, progressing := after.Conditions[0], after.Conditions[1]
+	of := func(status *v1alpha1.ModelPlacementStatus, kind string) metav1.Condition {
+		if c := meta.FindStatusCondition(status.Conditions, kind); c != nil {
+			return *c
+		}
+		return metav1.Condition{}
+	}
+	ready, progressing := of(after, v1alpha1.ConditionReady), of(after, v1alpha1.ConditionProgressing)
 	was := meta.IsStatusConditionTrue(before.Conditions, v1alpha1.ConditionReady)
-	placed := meta.FindStatusCondition(placement.Status.Conditions, v1alpha1.ConditionPlaced)
 	switch is := ready.Status == metav1.ConditionTrue; {
 	case is && !was:
 		record(corev1.EventTypeNormal, v1alpha1.ConditionReady, ready.Message)
-	case was && !is && placed != nil && slices.Contains(unhindered, placed.Reason):
+	case was && !is && slices.Contains(unhindered, of(after, v1alpha1.ConditionPlaced).Reason):
 		record(corev1.EventTypeWarning, ready.Reason, ready.Message)
 	}
-	if said := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionProgressing); progressing.Reason == reasonDeadline && (said == nil || said.Reason != reasonDeadline) {
+	if progressing.Reason == reasonDeadline && of(before, v1alpha1.ConditionProgressing).Reason != reasonDeadline {
 		record(corev1.EventTypeWarning, reasonDeadline, progressing.Message)
 	}
 }

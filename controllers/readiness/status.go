@@ -44,17 +44,19 @@ var unhindered = []string{v1alpha1.ReasonPlaced, v1alpha1.ReasonDraining}
 // released are the reasons of Placed of a placement that is to hold no devices.
 var released = []string{v1alpha1.ReasonScaledToZero, v1alpha1.ReasonSuspended, v1alpha1.ReasonExpired}
 
-// ownPart is what this controller wrote of a status.
-func ownPart(status *v1alpha1.ModelPlacementStatus) v1alpha1.ModelPlacementStatus {
-	own := v1alpha1.ModelPlacementStatus{
-		Replicas: status.Replicas, ReadyReplicas: status.ReadyReplicas, Summary: status.Summary, LastProgressTime: status.LastProgressTime,
-	}
-	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionProgressing} {
-		if c := meta.FindStatusCondition(status.Conditions, kind); c != nil {
-			own.Conditions = append(own.Conditions, *c)
+// with returns a status with this controller's part replaced by another.
+func with(status, part *v1alpha1.ModelPlacementStatus) v1alpha1.ModelPlacementStatus {
+	next := *status
+	next.Replicas, next.ReadyReplicas, next.Summary, next.LastProgressTime = part.Replicas, part.ReadyReplicas, part.Summary, part.LastProgressTime
+	next.Conditions = slices.Clone(status.Conditions)
+	for _, c := range part.Conditions {
+		if at := slices.IndexFunc(next.Conditions, func(said metav1.Condition) bool { return said.Type == c.Type }); at >= 0 {
+			next.Conditions[at] = c
+		} else {
+			next.Conditions = append(next.Conditions, c)
 		}
 	}
-	return own
+	return next
 }
 
 // statusOf is this controller's part of the status: Ready, then Progressing. It returns in how long the deadline passes, 0 where none runs.

@@ -211,11 +211,9 @@ func TestProgressDeadline(t *testing.T) {
 func TestStatusIsStable(t *testing.T) {
 	placement := placed()
 	first, _ := statusOf(placement, countPods(placement, places(), pods(running(0))), time.Unix(100, 0))
-	placement.Status.Replicas, placement.Status.ReadyReplicas = first.Replicas, first.ReadyReplicas
-	placement.Status.Summary, placement.Status.LastProgressTime = first.Summary, first.LastProgressTime
-	placement.Status.Conditions = append(placement.Status.Conditions, first.Conditions...)
+	placement.Status = with(&placement.Status, &first)
 	second, _ := statusOf(placement, countPods(placement, places(), pods(running(0))), time.Unix(200, 0))
-	if diff := cmp.Diff(ownPart(&placement.Status), second); diff != "" {
+	if diff := cmp.Diff(placement.Status, with(&placement.Status, &second)); diff != "" {
 		t.Errorf("(-before +after):\n%s", diff)
 	}
 }

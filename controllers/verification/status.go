@@ -30,7 +30,7 @@ func (r *Reconciler) write(ctx context.Context, mesh *v1alpha1.DeviceMesh, verdi
 		equality.Semantic.DeepEqual(mesh.Status.Verified, next.Verified) && equality.Semantic.DeepEqual(mesh.Status.Findings, next.Findings) {
 		return nil
 	}
-	if err := applied.MeshStatus(ctx, r.Client, mesh, &next, fieldManager); err != nil {
+	if _, err := applied.MeshStatus(ctx, r.Client, mesh, &next, fieldManager); err != nil {
 		return err
 	}
 	if before == nil || before.Status != verdict.Status || before.Reason != verdict.Reason || before.ObservedGeneration != mesh.Generation {

@@ -58,7 +58,7 @@ func (r *run) bare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, kind := range []client.Object{&v1alpha1.ModelPlacement{}, &v1alpha1.DeviceMesh{}, &v1alpha1.ShardingPlan{}, &corev1.ConfigMap{}} {
+	for _, kind := range []client.Object{&v1alpha1.ModelPlacement{}, &v1alpha1.DeviceMesh{}, &v1alpha1.ShardingPlan{}} {
 		if err := r.Client.DeleteAllOf(ctx, kind, client.InNamespace(of)); err != nil {
 			return fmt.Errorf("tidy up: %w", err)
 		}
@@ -95,16 +95,13 @@ func (r *run) planned(ctx context.Context, placements []*v1alpha1.ModelPlacement
 	return plans, meshes, nil
 }
 
-// written writes the objects of a placement: plan, its status, mesh, its status, ConfigMap, the placement's status.
+// written writes the objects of a placement: plan, its status, mesh, its status, the placement's status.
 func (r *run) written(ctx context.Context, p *v1alpha1.ModelPlacement, made *v1alpha1.ShardingPlan, ranks *v1alpha1.DeviceMesh) error {
 	active := metav1.Condition{
 		Type: v1alpha1.ConditionActive, Status: metav1.ConditionTrue, Reason: "Committed", Message: "The plan is in force.", LastTransitionTime: metav1.NewTime(r.clock()),
 	}
 	placed := active
 	placed.Type = v1alpha1.ConditionPlaced
-	files := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name + "-launch-0"}, Data: map[string]string{"bundle.json": fmt.Sprint(made.Spec)},
-	}
 	made.Status, ranks.Status, p.Status = v1alpha1.ShardingPlanStatus{}, v1alpha1.DeviceMeshStatus{}, v1alpha1.ModelPlacementStatus{}
 	for _, write := range []func() error{
 		func() error { return r.Client.Create(ctx, made) },
@@ -114,7 +111,6 @@ func (r *run) written(ctx context.Context, p *v1alpha1.ModelPlacement, made *v1a
 		},
 		func() error { return r.Client.Create(ctx, ranks) },
 		func() error { return r.Client.Status().Update(ctx, ranks) },
-		func() error { return r.Client.Create(ctx, files) },
 		func() error {
 			p.Status.Plan, p.Status.Mesh, p.Status.Conditions = made.Name, ranks.Name, []metav1.Condition{placed}
 			return r.Client.Status().Update(ctx, p)

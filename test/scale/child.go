@@ -23,6 +23,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/test/calls"
 )
 
 // childEnv has the settings of an operator in its environment.
@@ -31,7 +32,7 @@ const childEnv = "RANKWRIGHT_SCALE_OPERATOR"
 // Figures are what an operator has used and asked for since it began.
 type Figures struct {
 	// Calls are its requests.
-	Calls Calls
+	Calls calls.Calls
 	// Processor is the time of processors.
 	Processor time.Duration
 	// Objects and Bytes were allocated.
@@ -78,8 +79,8 @@ func (s *settings) run() (err error) {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}
 	config.QPS = -1
-	count := &counter{calls: Calls{}}
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { count.next = next; return count })
+	count := &calls.Counter{}
+	config.Wrap(count.Wrap)
 	if s.Profile != "" {
 		file, err := os.Create(s.Profile)
 		if err != nil {
@@ -96,7 +97,7 @@ func (s *settings) run() (err error) {
 	return s.operate(ctx, config, count, log)
 }
 
-func (s *settings) operate(ctx context.Context, config *rest.Config, count *counter, log logr.Logger) error {
+func (s *settings) operate(ctx context.Context, config *rest.Config, count *calls.Counter, log logr.Logger) error {
 	options := operator.Options{
 		Namespace: OperatorNamespace, AgentNamespace: AgentNamespace, HealthAddress: s.Health, MetricsAddress: "0", Log: log,
 	}
@@ -119,11 +120,11 @@ func (s *settings) operate(ctx context.Context, config *rest.Config, count *coun
 }
 
 // figuresOf serves what an operator has used.
-func figuresOf(count *counter) http.HandlerFunc {
+func figuresOf(count *calls.Counter) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		var memory runtime.MemStats
 		runtime.ReadMemStats(&memory)
-		figures := Figures{Calls: count.snapshot(), Processor: processorTime(), Objects: memory.Mallocs, Bytes: memory.TotalAlloc}
+		figures := Figures{Calls: count.Calls(), Processor: processorTime(), Objects: memory.Mallocs, Bytes: memory.TotalAlloc}
 		figures.Resident, figures.Peak = statusOf("VmRSS:"), statusOf("VmHWM:")
 		_ = json.NewEncoder(w).Encode(figures)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"text/tabwriter"
 	"time"
+
+	"github.com/rankwright/rankwright/test/calls"
 )
 
 // Report is what was measured.
@@ -16,7 +18,7 @@ type Report struct {
 	// Figures are what was measured, in the order of the phases.
 	Figures []Figure
 	// Calls are the operator's requests while Count placements were placed under load.
-	Calls Calls
+	Calls calls.Calls
 	Count int
 }
 
@@ -64,9 +66,9 @@ func (r *Report) addPlacing(used Figures, count int) {
 	const most = 10 * time.Millisecond
 	each := used.Processor / time.Duration(count)
 	r.held("processor time a placement, with refusals and churn", seconds(each), "at most "+seconds(most), each <= most)
-	writes := used.Calls.Writes()
+	writes := writesOf(used.Calls)
 	r.held("writes a placement apart from events", fmt.Sprintf("%.2f", float64(writes)/n), "at most 5", float64(writes)/n <= 5)
-	lists := used.Calls.Of("list").Requests
+	lists := used.Calls.Of("list").Sum().Requests
 	r.held("lists while placing", fmt.Sprint(lists), "0", lists == 0)
 	r.add("allocated a placement", fmt.Sprintf("%.0f objects, %.1f MiB", float64(used.Objects)/n, float64(used.Bytes)/n/(1<<20)))
 }
@@ -81,7 +83,7 @@ func (r *Report) addQuantiles(what string, took []time.Duration, most time.Durat
 }
 
 func (r *Report) addRest(used Figures, inventories int64, length time.Duration) {
-	lists := used.Calls.Of("list")
+	lists := used.Calls.Of("list").Sum()
 	for _, name := range used.Calls.Names() {
 		r.add(fmt.Sprintf("at rest for %s: %s", length, name), fmt.Sprint(used.Calls[name].Requests))
 	}
@@ -92,15 +94,15 @@ func (r *Report) addRest(used Figures, inventories int64, length time.Duration) 
 }
 
 func (r *Report) addStart(figures Figures) {
-	writes := figures.Calls.Writes()
+	writes := writesOf(figures.Calls)
 	r.held("writes of an operator that starts and has nothing to decide", fmt.Sprint(writes), "0", writes == 0)
-	lists := figures.Calls.Of("list")
+	lists := figures.Calls.Of("list").Sum()
 	r.add("lists of an operator that starts", fmt.Sprintf("%d, %.1f MiB", lists.Requests, float64(lists.Bytes)/(1<<20)))
 }
 
 func (r *Report) addDeletion(took time.Duration, used Figures, count int) {
 	r.add(fmt.Sprintf("%d placements deleted until no plan is left", count),
-		fmt.Sprintf("%s, %.2f calls each", seconds(took), float64(used.Calls.all())/float64(max(1, count))))
+		fmt.Sprintf("%s, %.2f calls each", seconds(took), float64(used.Calls.Sum().Requests)/float64(max(1, count))))
 }
 
 func (r *Report) addMemory(peak, resident int64, nodes int) {
@@ -169,4 +171,9 @@ func (r *Report) Print(out io.Writer) error {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil
+}
+
+// writesOf is how many requests changed something, apart from events.
+func writesOf(c calls.Calls) int64 {
+	return c.Writes().Sum().Requests - c["create events"].Requests - c["patch events"].Requests
 }

@@ -38,8 +38,8 @@ func (r *run) settle(ctx context.Context) error {
 	last, since := int64(0), r.clock()
 	return wait.PollUntilContextCancel(ctx, poll, true, func(ctx context.Context) (bool, error) {
 		figures, err := r.operator.Figures(ctx)
-		if calls := figures.Calls.all(); calls != last {
-			last, since = calls, r.clock()
+		if sum := figures.Calls.Sum().Requests; sum != last {
+			last, since = sum, r.clock()
 		}
 		return r.clock().Sub(since) >= silence, err
 	})

@@ -44,6 +44,15 @@ func (w world) awaitLaunchable(reason string) string {
 	return message
 }
 
+// read makes a pod of a placement, for which its files are written.
+func (w world) read(placement string) {
+	w.Helper()
+	w.Must(w.Create(w.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: testNamespace, Name: placement + "-reader", Labels: map[string]string{v1alpha1.LabelPlacement: placement}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "model", Image: "none"}}},
+	}))
+}
+
 func (w world) launch(asked v1alpha1.Launch) {
 	w.Helper()
 	p := w.placement("llm")
@@ -60,6 +69,7 @@ func TestFilesFollowTheMesh(t *testing.T) {
 	p.Spec.Launch = &v1alpha1.Launch{Hosts: "llm-{pod}.llm"}
 	w.place(p)
 	plan := w.awaitPlan("llm", "llm-1")
+	w.read("llm")
 	if got, want := w.awaitLaunchable("FilesWritten"), "ConfigMap llm-mesh starts 2 pods by vllm."; got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}
@@ -112,6 +122,7 @@ func TestFilesComeBackAndSurplusGoes(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	w.addNode("n1", 2)
 	w.operate(operator.Options{Planner: operation.FirstFit})
+	w.read("llm")
 	w.place(w.PlacementOf("llm", 2, 1))
 	w.awaitLaunchable("FilesWritten")
 	first := w.files(t.Context())
@@ -133,6 +144,7 @@ func TestPlacementsThatCannotBeLaunched(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	w.addNode("n1", 2)
 	w.operate(operator.Options{Planner: operation.FirstFit})
+	w.read("llm")
 	w.place(w.PlacementOf("llm", 2, 1))
 	w.awaitLaunchable("FilesWritten")
 	w.launch(v1alpha1.Launch{Hosts: "-{pod}.llm"})
@@ -160,6 +172,8 @@ func TestFilesWhoseNameIsTaken(t *testing.T) {
 	w.Cleanup(func() { w.Must(client.IgnoreNotFound(w.Delete(context.WithoutCancel(t.Context()), theirs))) })
 	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.place(w.PlacementOf("llm", 2, 1))
+	w.awaitPlan("llm", "llm-1")
+	w.read("llm")
 	if got := w.awaitLaunchable("NameTaken"); !strings.Contains(got, "ConfigMap llm-mesh exists") {
 		t.Errorf("message %q", got)
 	}

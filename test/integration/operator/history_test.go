@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -48,7 +49,9 @@ func TestEarlierSpecsComeBack(t *testing.T) {
 	asked.Spec.RevisionHistoryLimit = new(int32(2))
 	w.place(asked)
 	w.awaitPlan("llm", "llm-1")
-	first := w.awaitRevision(1)
+	if all := w.revisions(); len(all) > 0 {
+		t.Errorf("%d revisions of a placement with one spec, which its plan has", len(all))
+	}
 	stored := w.placement("llm").Spec
 
 	w.change(func(s *v1alpha1.ModelPlacementSpec) {
@@ -57,6 +60,7 @@ func TestEarlierSpecsComeBack(t *testing.T) {
 	})
 	w.awaitPlan("llm", "llm-2")
 	w.awaitRevision(2)
+	first := w.revisions()[0].Name
 	w.change(func(s *v1alpha1.ModelPlacementSpec) {
 		s.Parallelism.Tensor, s.Replicas = new(int32(1)), new(int32(3))
 	})
@@ -93,6 +97,30 @@ func TestEarlierSpecsComeBack(t *testing.T) {
 	})
 	w.awaitRevision(5)
 	w.Eventually("no more than the limit are kept", func(context.Context) bool { return len(w.revisions()) == 3 })
+}
+
+// TestSpecOutlivesItsPlan: the first spec, which its plan alone has, is kept when another one comes while no operator runs, and when the plan's
+// devices are given back in the same moment.
+func TestSpecOutlivesItsPlan(t *testing.T) {
+	for name, edit := range map[string]func(*v1alpha1.ModelPlacementSpec){
+		"replaced":  func(s *v1alpha1.ModelPlacementSpec) { s.Parallelism.Tensor = new(int32(4)) },
+		"suspended": func(s *v1alpha1.ModelPlacementSpec) { s.Parallelism.Tensor, s.Suspend = new(int32(4)), true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, wholeCluster)
+			w.addNode("n1", 4)
+			stop := w.RunOperator(operator.Options{Planner: operation.FirstFit})
+			w.place(w.PlacementOf("llm", 2, 1))
+			w.awaitPlan("llm", "llm-1")
+			stop()
+			w.change(edit)
+			w.operate(operator.Options{Planner: operation.FirstFit})
+			w.awaitRevision(2)
+			if first := w.revisions()[0]; first.Revision != 1 || !strings.Contains(string(first.Data.Raw), `"tensor":2`) {
+				t.Errorf("revision %d is %s", first.Revision, first.Data.Raw)
+			}
+		})
+	}
 }
 
 func asJSON(t *testing.T, of any) string {

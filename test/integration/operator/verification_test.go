@@ -109,9 +109,6 @@ func TestMeshIsVerifiedByItsPods(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	registry := w.operateCounting()
 	w.verifiable(v1alpha1.VerificationRequire)
-	w.awaitTask(func(task *verification.Task) bool {
-		return task.Require && !task.Concluded && task.DeadlineSeconds == 60 && len(task.Pods) == 4 && task.Pods[3].Address() == "llm-3.llm:28765"
-	})
 	secret := keySecret()
 	w.Eventually("the mesh has a key", func(ctx context.Context) bool { return w.Get(ctx, client.ObjectKeyFromObject(secret), secret) == nil })
 	if len(secret.Data[verification.KeyFile]) != 32 || !metav1.IsControlledBy(secret, w.mesh()) || secret.Immutable == nil || !*secret.Immutable {
@@ -122,6 +119,10 @@ func TestMeshIsVerifiedByItsPods(t *testing.T) {
 	if c.Status != metav1.ConditionUnknown || !strings.Contains(c.Message, "0 of 4 pods") || !strings.Contains(c.Message, "there is no such pod") {
 		t.Errorf("condition %+v", c)
 	}
+	w.read("llm")
+	w.awaitTask(func(task *verification.Task) bool {
+		return task.Require && !task.Concluded && task.DeadlineSeconds == 60 && len(task.Pods) == 4 && task.Pods[3].Address() == "llm-3.llm:28765"
+	})
 	now := time.Now()
 	pods := make([]*corev1.Pod, 4)
 	for i := range pods {

@@ -1,4 +1,5 @@
-package scale
+// Package calls counts what a client asks of an API server, for tests and measurements of how much that is.
+package calls
 
 import (
 	"io"
@@ -29,27 +30,25 @@ func (c Calls) Since(earlier Calls) Calls {
 	return more
 }
 
-// Of sums up the calls whose names begin with one of some words.
-func (c Calls) Of(verbs ...string) Count {
-	var sum Count
+// Of are the calls of some verbs.
+func (c Calls) Of(verbs ...string) Calls {
+	found := Calls{}
 	for name, n := range c {
 		if verb, _, _ := strings.Cut(name, " "); slices.Contains(verbs, verb) {
-			sum.Requests, sum.Bytes = sum.Requests+n.Requests, sum.Bytes+n.Bytes
+			found[name] = n
 		}
 	}
-	return sum
+	return found
 }
 
-// Writes is how many requests changed something, apart from events.
-func (c Calls) Writes() int64 {
-	return c.Of("create", "update", "patch", "delete").Requests - c["create events"].Requests - c["patch events"].Requests
-}
+// Writes are the calls that are to change something.
+func (c Calls) Writes() Calls { return c.Of("create", "update", "patch", "delete") }
 
-// all is how many requests there were.
-func (c Calls) all() int64 {
-	var sum int64
+// Sum is all of them together.
+func (c Calls) Sum() Count {
+	var sum Count
 	for _, n := range c {
-		sum += n.Requests
+		sum.Requests, sum.Bytes = sum.Requests+n.Requests, sum.Bytes+n.Bytes
 	}
 	return sum
 }
@@ -57,29 +56,42 @@ func (c Calls) all() int64 {
 // Names are the names of calls in order.
 func (c Calls) Names() []string { return slices.Sorted(maps.Keys(c)) }
 
-// counter stands before every request of the operator.
-type counter struct {
-	next http.RoundTripper
-
+// Counter counts the requests of the transports that Wrap makes. The zero value is ready.
+type Counter struct {
 	mu    sync.Mutex
 	calls Calls
 }
 
-func (c *counter) snapshot() Calls {
+// Wrap makes a transport that counts requests and the bytes of their answers, but for trials that change nothing.
+func (c *Counter) Wrap(next http.RoundTripper) http.RoundTripper { return &counting{c, next} }
+
+// Calls are those that were counted until now.
+func (c *Counter) Calls() Calls {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.calls)
 }
 
-func (c *counter) add(name string, requests, bytes int64) {
+func (c *Counter) add(name string, requests, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.calls == nil {
+		c.calls = Calls{}
+	}
 	n := c.calls[name]
 	c.calls[name] = Count{n.Requests + requests, n.Bytes + bytes}
 }
 
+type counting struct {
+	*Counter
+	next http.RoundTripper
+}
+
 // RoundTrip counts a request and the bytes of its answer.
-func (c *counter) RoundTrip(request *http.Request) (*http.Response, error) {
+func (c *counting) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.URL.Query().Has("dryRun") {
+		return c.next.RoundTrip(request)
+	}
 	verb, resource := apicall.Of(request)
 	name := verb + " " + resource
 	c.add(name, 1, 0)
