@@ -91,6 +91,7 @@ func (w *world) round(ctx context.Context, report *Report, number int, f fault) 
 	w.watcher.awaitChange(ctx, 3*time.Second)
 	pause(ctx, time.Duration(w.random.Int64N(int64([]time.Duration{5 * time.Millisecond, 300 * time.Millisecond}[w.random.IntN(2)]))))
 	w.logf("%4d %s", number, f.name)
+	begun := w.clock()
 	bounded, cancel := context.WithTimeout(ctx, w.Patience)
 	err := f.inject(bounded, w)
 	cancel()
@@ -102,7 +103,10 @@ func (w *world) round(ctx context.Context, report *Report, number int, f fault) 
 		report.violate(f.name, err.Error())
 		w.logf("  VIOLATION: %v", err)
 	}
-	return w.calm(ctx, report, f.name)
+	broken := w.clock().Sub(begun)
+	err = w.calm(ctx, report, f.name)
+	w.logf("     broken for %.1f s, at rest %.1f s later", broken.Seconds(), (w.clock().Sub(begun) - broken).Seconds())
+	return err
 }
 
 // calm ends the load, waits for rest and notes what is violated.
