@@ -219,7 +219,8 @@ func (p *players) kubelets(ctx context.Context, s *scene) {
 		switch {
 		case pod.Spec.NodeName == "":
 		case !pod.DeletionTimestamp.IsZero():
-			if p.leaving[pod.UID]++; p.leaving[pod.UID] > p.random.IntN(6) {
+			p.leaving[pod.UID]++
+			if p.leaving[pod.UID] > p.random.IntN(6) {
 				delete(p.running, pod.UID)
 				delete(p.leaving, pod.UID)
 				_ = p.client.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})

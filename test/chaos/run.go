@@ -105,9 +105,12 @@ func (w *world) round(ctx context.Context, report *Report, number int, f fault) 
 	}
 	broken := w.clock().Sub(begun)
 	err = w.calm(ctx, report, f.name)
-	w.logf("     broken for %.1f s, at rest %.1f s later", broken.Seconds(), (w.clock().Sub(begun) - broken).Seconds())
+	w.logf("     broken for %.1f s, at rest %.1f s later; %d requests mishandled so far", broken.Seconds(), (w.clock().Sub(begun) - broken).Seconds(), w.mishandled())
 	return err
 }
+
+// mishandled is how many requests the proxies did not pass on as they should.
+func (w *world) mishandled() int { return w.seats[0].proxy.count() + w.seats[1].proxy.count() }
 
 // calm ends the load, waits for rest and notes what is violated.
 func (w *world) calm(ctx context.Context, report *Report, of string) error {
