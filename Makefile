@@ -153,6 +153,18 @@ scale: ## Measure the operator on a large, busy cluster (SCALE="-nodes 200 -plac
 	@$(GO) build -o bin/scale ./test/scale/command
 	@KUBEBUILDER_ASSETS=$(CURDIR)/.cache/bin bin/scale $(SCALE)
 
+CHAOS ?= -faults 1000
+
+.PHONY: chaos
+chaos: ## Break things around the operator and hold it to its promises (CHAOS="-faults 1000 -seed 7 -only etcd,proxy"; -help lists all)
+	@tools/install.sh etcd kube-apiserver
+	@$(GO) build -o bin/chaos ./test/chaos/command
+	@bin/chaos $(CHAOS)
+
+.PHONY: chaos-short
+chaos-short: CHAOS = -within 2m -seed 7
+chaos-short: chaos ## Break what fits into two minutes
+
 .PHONY: fit
 fit: ## Fit the constants of the cost model to the tables of tools/fit/truth/measured and print the errors without a model or product
 	$(GO) run ./tools/fit

@@ -48,6 +48,13 @@ func (l *load) turn(on bool) {
 	l.on = on
 }
 
+// count is how many changes were asked for.
+func (l *load) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.changes
+}
+
 func (l *load) step(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

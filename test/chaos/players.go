@@ -110,32 +110,31 @@ func (p *players) play(ctx context.Context) {
 	p.agents(ctx, s)
 }
 
-// workloads makes the pods of every mesh, and ends those of placements that are gone or have no copies, at a moment of their own: without a
-// plan the operator evicts nothing.
+// workloads makes the pods of every mesh, and ends those of placements that have none, or are gone, at a moment of their own: without a plan the
+// operator evicts nothing, and what pods hold is not planned for others, their own placement included.
 func (p *players) workloads(ctx context.Context, s *scene) {
-	there, placed := map[types.NamespacedName]bool{}, map[types.NamespacedName]bool{}
+	there, placed, meshed := map[types.NamespacedName]bool{}, map[types.NamespacedName]bool{}, map[types.NamespacedName]bool{}
 	for i := range s.pods.Items {
 		there[client.ObjectKeyFromObject(&s.pods.Items[i])] = true
 	}
 	for i := range s.placements.Items {
-		placed[client.ObjectKeyFromObject(&s.placements.Items[i])] = *s.placements.Items[i].Spec.Replicas > 0
+		placed[client.ObjectKeyFromObject(&s.placements.Items[i])] = true
 	}
 	for i := range s.meshes.Items {
 		mesh := &s.meshes.Items[i]
-		if !placed[client.ObjectKeyFromObject(mesh)] {
-			continue
-		}
+		of := client.ObjectKeyFromObject(mesh)
+		meshed[of] = placed[of]
 		for index := range places(mesh) {
 			key := types.NamespacedName{Namespace: mesh.Namespace, Name: fmt.Sprintf("%s-%d", mesh.Name, index)}
-			if !there[key] {
+			if meshed[of] && !there[key] {
 				_ = p.client.Create(ctx, podOf(key, mesh.Name, index))
 			}
 		}
 	}
 	for i := range s.pods.Items {
 		pod := &s.pods.Items[i]
-		of, ours := pod.Labels[v1alpha1.LabelPlacement]
-		if ours && pod.DeletionTimestamp.IsZero() && !placed[types.NamespacedName{Namespace: pod.Namespace, Name: of}] && p.random.IntN(8) == 0 {
+		of := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Labels[v1alpha1.LabelPlacement]}
+		if pod.DeletionTimestamp.IsZero() && !meshed[of] && p.random.IntN(8) == 0 {
 			_ = p.client.Delete(ctx, pod)
 		}
 	}
@@ -220,7 +219,8 @@ func (p *players) kubelets(ctx context.Context, s *scene) {
 		switch {
 		case pod.Spec.NodeName == "":
 		case !pod.DeletionTimestamp.IsZero():
-			if p.leaving[pod.UID]++; p.leaving[pod.UID] > p.random.IntN(6) {
+			p.leaving[pod.UID]++
+			if p.leaving[pod.UID] > p.random.IntN(6) {
 				delete(p.running, pod.UID)
 				delete(p.leaving, pod.UID)
 				_ = p.client.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})

@@ -16,10 +16,11 @@ import (
 // Report is what came of a run.
 type Report struct {
 	Options
-	rows           map[string]*row
-	violations     []string
-	took           time.Duration
-	plans, changes int
+	rows       map[string]*row
+	violations []string
+	took       time.Duration
+	// plans were in force at some time, changes are those of placements, and mishandled requests those that rules of a proxy were for.
+	plans, changes, mishandled int
 }
 
 // row is what came of one kind of fault.
@@ -72,7 +73,7 @@ func (r *Report) Print(out io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
-	_, err := fmt.Fprintf(out, "\n%d changes of placements, %d plans in force at some time, %.0f s, seed %d\n", r.changes, r.plans, r.took.Seconds(), r.Seed)
+	_, err := fmt.Fprintf(out, "\n%d changes of placements, %d plans in force at some time, %d requests mishandled, %.0f s, seed %d\n", r.changes, r.plans, r.mishandled, r.took.Seconds(), r.Seed)
 	for _, v := range r.violations {
 		_, _ = fmt.Fprintln(out, "violation:", v)
 	}

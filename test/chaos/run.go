@@ -91,6 +91,7 @@ func (w *world) round(ctx context.Context, report *Report, number int, f fault) 
 	w.watcher.awaitChange(ctx, 3*time.Second)
 	pause(ctx, time.Duration(w.random.Int64N(int64([]time.Duration{5 * time.Millisecond, 300 * time.Millisecond}[w.random.IntN(2)]))))
 	w.logf("%4d %s", number, f.name)
+	begun := w.clock()
 	bounded, cancel := context.WithTimeout(ctx, w.Patience)
 	err := f.inject(bounded, w)
 	cancel()
@@ -102,8 +103,14 @@ func (w *world) round(ctx context.Context, report *Report, number int, f fault) 
 		report.violate(f.name, err.Error())
 		w.logf("  VIOLATION: %v", err)
 	}
-	return w.calm(ctx, report, f.name)
+	broken := w.clock().Sub(begun)
+	err = w.calm(ctx, report, f.name)
+	w.logf("     broken for %.1f s, at rest %.1f s later; %d requests mishandled so far", broken.Seconds(), (w.clock().Sub(begun) - broken).Seconds(), w.mishandled())
+	return err
 }
+
+// mishandled is how many requests the proxies did not pass on as they should.
+func (w *world) mishandled() int { return w.seats[0].proxy.count() + w.seats[1].proxy.count() }
 
 // calm ends the load, waits for rest and notes what is violated.
 func (w *world) calm(ctx context.Context, report *Report, of string) error {

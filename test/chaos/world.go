@@ -58,14 +58,14 @@ var products = []struct{ shape, product string }{{"h100x8", "NVIDIA H100 80GB HB
 func newWorld(ctx context.Context, o Options) (w *world, stop func(), err error) {
 	w = &world{Options: o, random: rand.New(rand.NewPCG(o.Seed, 0)), clock: time.Now, rested: map[types.UID]resting{}}
 	var ends []func()
-	stop = func() {
+	end := func() {
 		for i := len(ends) - 1; i >= 0; i-- {
 			ends[i]()
 		}
 	}
 	defer func() {
 		if err != nil {
-			stop()
+			end()
 		}
 	}()
 	root, err := repository.Root()
@@ -106,12 +106,12 @@ func newWorld(ctx context.Context, o Options) (w *world, stop func(), err error)
 	w.gateway.lead(w.seats[0].webhook, w.seats[1].webhook)
 	w.watcher, w.players = newWatcher(w.client), newPlayers(w.client, o.Seed)
 	w.load = &load{client: w.client, random: rand.New(rand.NewPCG(o.Seed, 1)), names: o.Placements, want: map[string]wish{}}
-	playing, end := context.WithCancel(ctx)
-	ends = append(ends, end)
+	playing, cancel := context.WithCancel(ctx)
+	ends = append(ends, cancel)
 	for _, run := range []func(context.Context){w.watcher.run, w.players.run, w.load.run} {
 		go run(playing)
 	}
-	return w, stop, w.seats[0].start(false)
+	return w, end, w.seats[0].start(false)
 }
 
 func (w *world) connect() error {
