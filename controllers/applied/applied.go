@@ -55,7 +55,7 @@ func MeshStatus(ctx context.Context, c client.Client, mesh *v1alpha1.DeviceMesh,
 		return "", fmt.Errorf("write status of mesh %s: %w", mesh.Name, err)
 	}
 	object := apply.DeviceMesh(mesh.Name, mesh.Namespace).WithUID(mesh.UID).WithStatus(patch)
-	if err := c.Status().Apply(ctx, object, client.FieldOwner(manager)); client.IgnoreNotFound(err) != nil {
+	if err := client.IgnoreNotFound(c.Status().Apply(ctx, object, client.FieldOwner(manager))); err != nil {
 		return "", fmt.Errorf("apply status of mesh %s: %w", mesh.Name, err)
 	}
 	return ptr.Deref(object.ResourceVersion, ""), nil
@@ -96,7 +96,7 @@ func placementStatus(
 	ctx context.Context, c client.Client, placement *v1alpha1.ModelPlacement, patch *apply.ModelPlacementStatusApplyConfiguration, options ...client.SubResourceApplyOption,
 ) (version string, err error) {
 	object := apply.ModelPlacement(placement.Name, placement.Namespace).WithUID(placement.UID).WithResourceVersion(placement.ResourceVersion)
-	if err := c.Status().Apply(ctx, object.WithStatus(patch), options...); client.IgnoreNotFound(err) != nil {
+	if err := client.IgnoreNotFound(c.Status().Apply(ctx, object.WithStatus(patch), options...)); err != nil {
 		return "", fmt.Errorf("apply status of placement %s: %w", placement.Name, err)
 	}
 	return ptr.Deref(object.ResourceVersion, ""), nil

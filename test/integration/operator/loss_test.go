@@ -362,8 +362,9 @@ func TestFlappingIsAnsweredEverLater(t *testing.T) {
 		w.Eventually("the loss is known, where it is one", func(context.Context) bool {
 			p := w.placement("llm")
 			var plan v1alpha1.ShardingPlan
-			w.Must(w.Get(t.Context(), client.ObjectKey{Namespace: testNamespace, Name: p.Status.Plan}, &plan))
-			return (len(p.Status.Losses) > 0) == (devicesOf(&plan)[0] == "n1/"+string(operation.DeviceID(i%2)))
+			err := w.Get(t.Context(), client.ObjectKey{Namespace: testNamespace, Name: p.Status.Plan}, &plan)
+			w.Must(client.IgnoreNotFound(err)) // it may be replaced, and not be said yet
+			return err == nil && (len(p.Status.Losses) > 0) == (devicesOf(&plan)[0] == "n1/"+string(operation.DeviceID(i%2)))
 		})
 		w.pass(now, losses.Window, "n1")
 		if i == 3 {

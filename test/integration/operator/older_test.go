@@ -9,10 +9,13 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	applymeta "k8s.io/client-go/applyconfigurations/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/operator"
 	"github.com/rankwright/rankwright/internal/repository"
@@ -108,4 +111,24 @@ func (w world) buildOlder() string {
 		w.Fatalf("build the operator of %s: %v\n%s", lastOfFormat1, err, out)
 	}
 	return binary
+}
+
+// TestOlderStatusIsTakenOver: before, the conditions of pods had a field manager of their own. What it wrote does not stay.
+func TestOlderStatusIsTakenOver(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	w.addNode("n1", 2)
+	stop := w.RunOperator(operator.Options{Planner: operation.FirstFit})
+	w.place(w.PlacementOf("llm", 2, 1))
+	w.awaitPlan("llm", "llm-1")
+	stop()
+	p := w.placement("llm")
+	said := apply.ModelPlacementStatus().WithReplicas(3).WithReadyReplicas(3).WithConditions(applymeta.Condition().
+		WithType(v1alpha1.ConditionReady).WithStatus(metav1.ConditionTrue).WithReason("Running").WithMessage("").WithObservedGeneration(p.Generation).WithLastTransitionTime(metav1.Now()))
+	w.Must(w.Status().Apply(t.Context(), apply.ModelPlacement(p.Name, p.Namespace).WithStatus(said), client.FieldOwner("rankwright-readiness"), client.ForceOwnership))
+	w.operate(operator.Options{Planner: operation.FirstFit})
+	w.Eventually("the status is that of a placement without pods", func(context.Context) bool {
+		status := &w.placement("llm").Status
+		ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+		return status.Replicas == 0 && status.ReadyReplicas == 0 && ready != nil && ready.Reason == "NoPods"
+	})
 }
