@@ -64,7 +64,7 @@ func (e *Estimator) Basis(q *Query) Basis {
 	if found != SameFamily {
 		return found
 	}
-	if q.Workload.unmeasured() != "" {
+	if q.OtherRelease || q.Workload.unmeasured() != "" {
 		return Related
 	}
 	of := e.known.subjects()[subject{q.Profile.makeup(), q.Device.Product}]

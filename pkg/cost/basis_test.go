@@ -101,14 +101,15 @@ func TestTrainingBasis(t *testing.T) {
 		{Family{"Ampere", Megatron, Dense}, func(j *Training) { j.Strategy.Pipeline = 128 }, Roofline},
 		{Family{"Ampere", Megatron, Dense}, func(j *Training) { j.Context = 2 }, Roofline},
 		{Family{"Ampere", Megatron, Dense}, func(j *Training) { j.Recompute = v1alpha1.RecomputeFull }, SameFamily},
-		{Family{"Ampere", Megatron, Dense}, func(j *Training) { j.FP8 = true }, Related},
+		{Family{"Ampere", Megatron, Dense}, func(j *Training) { j.FP8 = true }, Roofline},
 		{Family{"Ampere", Megatron, Dense}, func(j *Training) { j.SequenceParallel = true }, Roofline},
 		{Family{"Ampere", Megatron, Dense}, func(j *Training) { j.Virtual = 2 }, Roofline},
 		{Family{"Ampere", Megatron, Dense}, func(j *Training) { j.Recompute = v1alpha1.RecomputeSelective }, Roofline},
 		{Family{"Hopper", Megatron, Dense}, func(*Training) {}, Related},
 		{Family{"Hopper", Torch, Dense}, func(j *Training) { j.Strategy = Strategy{} }, SameFamily},
 		{Family{"Hopper", Torch, Dense}, func(*Training) {}, Related},
-		{Family{"Hopper", Torch, Mixture}, func(*Training) {}, Related},
+		{Family{"Hopper", Torch, Dense}, func(j *Training) { j.Strategy, j.FP8 = Strategy{}, true }, Roofline},
+		{Family{"Hopper", Torch, Mixture}, func(j *Training) { j.Profile = profile(t, "Mixtral-8x7B-v0.1", v1alpha1.BF16) }, Roofline},
 		{Family{"CDNA3", "torchtitan", Dense}, func(*Training) {}, Roofline},
 	} {
 		job := Training{

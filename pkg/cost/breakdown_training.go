@@ -17,7 +17,7 @@ type TrainingBreakdown struct {
 	// to the next stage and back.
 	Gather, Hidden, Transfer float64
 	// Reduce is what the last backward pass leaves of reducing gradients over the replicas after a step, at ReduceRate in bytes per second, which
-	// is the rate of Gather as well. Update is the optimizer and what is fixed.
+	// is the rate of Gather as well: that of all weights together, where experts' take another way. Update is the optimizer and what is fixed.
 	Reduce, ReduceRate, Update float64
 	// Step is (MicroBatches + Bubble) x (Compute + Gather - Hidden + Transfer) + Reduce + Update.
 	Step float64
@@ -38,7 +38,6 @@ func (t *Training) Break(c *TrainingConstants) TrainingBreakdown {
 	same := replicas * context
 	b := TrainingBreakdown{
 		Operations: t.Operations(), MicroBatches: max(1, t.Batch/(replicas*micro)), Bubble: (d.stages - 1) / runs, Stages: int(d.stages),
-		ReduceRate: t.between(same) * c[ExchangeShare],
 	}
 	tokens := micro * t.Sequence / context
 	b.compute(t, c, tokens, d)
@@ -75,7 +74,7 @@ func (b *TrainingBreakdown) compute(t *Training, c *TrainingConstants, tokens fl
 		stream *= d.tensor // each tensor rank has all of it
 	}
 	b.Traffic += own * 2 * (c[StreamTraffic]*(stream+w.inner)*(3+share)/d.stages + c[WordTraffic]*w.head/2/p.hidden) / read
-	b.Launches = c[PassSeconds] * p.layers * (3 + share) / d.stages
+	b.Launches = c[PassSeconds] * (p.layers + mixtureLaunches*w.mixtures) * (3 + share) / d.stages
 	b.Compute = b.Matrices + b.Attention + b.Traffic + b.Launches
 }
 
@@ -83,6 +82,9 @@ const (
 	// scoresBack is the products of attention's backward pass in those of its forward pass: five matrices, one of which are the scores again,
 	// and two (Dao, FlashAttention-2, arXiv:2307.08691).
 	scoresBack = 2.5
+	// mixtureLaunches is what a mixture of experts adds to the launches of a layer: MixtureSeconds over LayerSeconds of all that was measured of serving,
+	// since no training of a mixture is fitted to.
+	mixtureLaunches = 2.2
 	// keptStreams is how many values of the hidden size a layer has beside those of its matrices: see package memory.
 	keptStreams = 4
 )
@@ -104,10 +106,36 @@ func (t *Training) collectives(c *TrainingConstants, tokens, context float64, d 
 	return sum
 }
 
+// copied is weights that a rank holds and that so many ranks hold each, of which some share an island.
+type copied struct{ held, ranks, local float64 }
+
+// copies are the weights of a rank by who has the same. Experts that are shared out are on fewer ranks than the rest, which lie further apart: no two of an
+// island have the same where its ranks share out all experts.
+func (t *Training) copies(same float64, d degrees) []copied {
+	held, local, experts := t.held(d), float64(max(1, t.Local)), float64(max(1, t.Strategy.Expert))
+	p := t.Profile
+	routed := p.whole().mixture * p.experts.count / experts * p.experts.weights / (d.ranks * d.stages)
+	if experts <= 1 || routed == 0 {
+		return []copied{{held, same, local}}
+	}
+	return []copied{{held - routed, same, local}, {routed, max(1, same/experts), max(1, local/experts)}}
+}
+
 // exchange fills in what the ranks that hold the same weights exchange in 16 bits, and the update.
 func (b *TrainingBreakdown) exchange(t *Training, c *TrainingConstants, same float64, d degrees) {
-	held := t.held(d)
-	sent := (same - 1) / same * 2 * held / b.ReduceRate // to gather all, or to reduce all to shares
+	sent, bytes, updated := 0.0, 0.0, 0.0 // to gather all, or to reduce all to shares
+	sharded := t.Sharding != "" && t.Sharding != "None"
+	for _, of := range t.copies(same, d) {
+		part := (of.ranks - 1) / of.ranks * 2 * of.held
+		sent, bytes = sent+part/(t.over(of.ranks, of.local)*c[ExchangeShare]), bytes+part
+		if !sharded {
+			of.ranks = 1
+		}
+		updated += of.held / of.ranks
+	}
+	if sent > 0 {
+		b.ReduceRate = bytes / sent
+	}
 	switch {
 	case same <= 1:
 	case t.gathers():
@@ -127,10 +155,6 @@ func (b *TrainingBreakdown) exchange(t *Training, c *TrainingConstants, same flo
 	}
 	b.Update = c[StepOverhead]
 	if !t.Frozen {
-		shared := 1.0
-		if t.Sharding != "" && t.Sharding != "None" {
-			shared = same
-		}
-		b.Update += held / shared * updateBytes / t.Device.Bandwidth
+		b.Update += updated * updateBytes / t.Device.Bandwidth
 	}
 }

@@ -102,7 +102,10 @@ func (e *Estimator) Train(t *Training) (Range, Basis) {
 // Around adds ranges to times that were computed for a query with the estimator's constants.
 func (e *Estimator) Around(q *Query, t Times) Estimate {
 	basis := e.Basis(q)
-	spread := &e.widths.At(basis)[q.Regime()]
+	spread := e.widths.At(basis)[q.Regime()]
+	if q.OtherRelease {
+		spread = spread.with(&betweenReleases)
+	}
 	made := Estimate{
 		TTFT: around(t.TTFT, spread.TTFT), TPOT: around(t.TPOT, spread.TPOT),
 		OutputTokensPerSecond: around(t.OutputTokensPerSecond, spread.Throughput), Basis: basis,

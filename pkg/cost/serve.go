@@ -44,6 +44,8 @@ type Query struct {
 	// Tile is the rows that a tile of the engine's attention kernel has for each head of a sequence that decodes in the same step as prompts
 	// are read; 0 where the kernel packs heads that share keys, or another one decodes.
 	Tile float64
+	// OtherRelease says that no times of the engine's release were measured.
+	OtherRelease bool
 	// Correction is what measurements near the query differ by from what the constants give; the zero value corrects nothing.
 	Correction Correction
 	// Stages lists the stages of a pipeline over unequal devices, in order; neither Strategy.Pipeline nor Cut and Transfer count

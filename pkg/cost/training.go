@@ -76,7 +76,8 @@ func (t *Training) work() work {
 			}
 		}
 	}
-	w.inner = w.layers / 2 / p.hidden // a matrix has a column for each value that goes into it or comes out of it beside the stream
+	// A matrix has a column for each value that goes into it or comes out of it beside the stream, of which each routed expert has a copy of its own.
+	w.inner = w.layers/2/p.hidden + n.mixture*2*p.experts.active*p.hidden
 	return w
 }
 
@@ -148,10 +149,12 @@ func (t *Training) held(d degrees) float64 {
 	return t.Profile.weights(t.Profile.experts.count/experts) / (d.ranks * d.stages)
 }
 
-// between returns what a device sends to other ranks that hold the same weights, in bytes per second: over the link within an island. Beyond it a
-// collective crosses the network once for all ranks of the island, each with its part, as NCCL's rings over all adapters do.
-func (t *Training) between(ranks float64) float64 {
-	local := float64(max(1, t.Local))
+// between returns what a device sends to other ranks of a group in bytes per second, of which as many share an island as there are.
+func (t *Training) between(ranks float64) float64 { return t.over(ranks, float64(max(1, t.Local))) }
+
+// over returns what a device sends to other ranks that hold the same weights, in bytes per second: over the link where all share an island. Beyond it a
+// collective crosses the network once for all ranks of an island, each with its part, as NCCL's rings over all adapters do.
+func (t *Training) over(ranks, local float64) float64 {
 	if ranks <= local && t.Device.Link > 0 {
 		return t.Device.Link
 	}

@@ -36,26 +36,24 @@ type TrainedFamily struct {
 
 func (f *TrainedFamily) join(reach *Reach, options *TrainingOptions) {
 	f.Reach.join(reach)
-	for i, told := range options {
-		f.Options[i] = f.Options[i] || told
-	}
+	f.Options = f.Options.Or(*options)
 }
 
 // Join extends what was measured to a job.
 func (f *TrainedFamily) Join(t *Training) {
-	reach, options := t.reach(), t.options()
+	reach, options := t.reach(), t.Options()
 	f.join(&reach, &options)
 }
 
 // covers says whether a job goes no further than what was measured.
 func (f *TrainedFamily) covers(t *Training) bool {
-	need, told := t.reach(), t.options()
+	need, told := t.reach(), t.Options()
 	return f.Reach.covers(&need) && f.Options.missing(&told) < 0
 }
 
 // describe says how a job goes further than what was measured; empty where it does not.
 func (f *TrainedFamily) describe(t *Training) string {
-	need, told := t.reach(), t.options()
+	need, told := t.reach(), t.Options()
 	if text := f.Reach.describe(&need); text != "" {
 		return text
 	}

@@ -175,6 +175,32 @@ func TestExpertsExchangeTokens(t *testing.T) {
 	}
 }
 
+// TestExpertsAreReducedOverTheirCopies: with eight expert ranks in each island of eight, the same experts are in one rank of each island, so that their gradients
+// cross the network alone, while those of the rest cross it in the parts of all eight.
+func TestExpertsAreReducedOverTheirCopies(t *testing.T) {
+	c := idealTraining()
+	device := *product(t, "NVIDIA H200")
+	device.Network = 50e9
+	job := Training{
+		Profile: profile(t, "Mixtral-8x7B-v0.1", v1alpha1.BF16), Device: &device, Replicas: 32, Local: 8, Batch: 32, MicroBatch: 1, Sequence: 4096,
+		Strategy: Strategy{Expert: 8}, Plain: true,
+	}
+	experts := 32 * 3 * 4096. * 14336
+	rest := job.held(job.Strategy.degrees()) - experts
+	want := 2 * 2 * (31/32.*rest/400e9 + 3/4.*experts/50e9)
+	if got := job.Break(&c); !equal(got.Reduce, want) || !equal(got.ReduceRate*got.Reduce, 2*2*(31/32.*rest+3/4.*experts)) {
+		t.Errorf("%g s at %g bytes per second, by hand %g s", got.Reduce, got.ReduceRate, want)
+	}
+}
+
+// TestLaunchesOfMixtures holds what a mixture adds to the launches of training to what was fitted to serving.
+func TestLaunchesOfMixtures(t *testing.T) {
+	base := builtIn(t).Base
+	if got := math.Exp(base[MixtureSeconds] - base[LayerSeconds]); math.Abs(got-mixtureLaunches) > 0.05 {
+		t.Errorf("a mixture adds %.3f launches of a layer in serving, and %g in training", got, mixtureLaunches)
+	}
+}
+
 // TestTrainingConstantsAreSane holds the fitted constants to what they can be.
 func TestTrainingConstantsAreSane(t *testing.T) {
 	c := builtIn(t).Training()

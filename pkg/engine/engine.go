@@ -17,6 +17,8 @@ type Engine struct {
 	Words []string
 	// Looked is the newest version whose measurements the row was compared with; empty where there are none.
 	Looked string
+	// Timed are the releases that the times of the model of costs were measured of; empty where none were.
+	Timed []Releases
 	// Support lists where the engine runs which formats; a case needs to match one entry. Empty where no limit is known.
 	Support []Support
 	// Lacks are devices on which the engine runs no models with a trait, though it runs others there.
@@ -98,18 +100,17 @@ func Find(name v1alpha1.Engine) (*Engine, error) {
 }
 
 // Parse finds an engine by its name or another word for it in any case, which a version may follow: `vLLM`, `trtllm`,
-// `TensorRT-LLM 0.17`, or a program of the user's own by its name with a domain. It also returns the name of the constants of its speed, which may depend on the version.
-func Parse(text string) (*Engine, string, error) {
+// `TensorRT-LLM 0.17`, or a program of the user's own by its name with a domain. It also returns the version; empty where none follows.
+func Parse(text string) (e *Engine, version string, err error) {
 	word, version, _ := strings.Cut(strings.ToLower(strings.TrimSpace(text)), " ")
 	for _, e := range table {
 		if !strings.EqualFold(string(e.Name), word) && !slices.Contains(e.Words, word) {
 			continue
 		}
-		costs := e.CostsIn(version)
-		return e, costs, nil
+		return e, strings.TrimSpace(version), nil
 	}
 	if own := named(strings.TrimSpace(text)); own != nil {
-		return own, string(own.Name), nil
+		return own, "", nil
 	}
 	return nil, "", unknown(text)
 }

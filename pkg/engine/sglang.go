@@ -19,6 +19,7 @@ import (
 var sglang = Engine{
 	Name:        v1alpha1.EngineSGLang,
 	Looked:      "0.5.10",
+	Timed:       []Releases{{"0.5.1", "0.5.11"}},
 	Support:     sglangSupport,
 	Documented:  sglangHardware,
 	Uses:        []Use{Serving},

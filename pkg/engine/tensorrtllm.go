@@ -16,6 +16,7 @@ var tensorRTLLM = Engine{
 	Name:        v1alpha1.EngineTensorRTLLM,
 	Words:       []string{"trtllm", "trt-llm", "tensorrt"},
 	Looked:      "1.2.0rc6",
+	Timed:       []Releases{{"0.17", "0.18"}, {"1", "1.3"}},
 	Support:     trtSupport,
 	Documented:  trtHardware,
 	Uses:        []Use{Serving},

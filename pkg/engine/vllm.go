@@ -18,6 +18,7 @@ import (
 var vllm = Engine{
 	Name:       v1alpha1.EngineVLLM,
 	Looked:     "0.19.0",
+	Timed:      []Releases{{"0.12", "0.20"}},
 	Support:    vllmSupport,
 	Lacks:      vllmLacks,
 	Documented: vllmHardware,

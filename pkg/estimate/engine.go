@@ -16,12 +16,17 @@ import (
 type Engine struct {
 	*engine.Engine
 	Costs cost.Engine
+	// Untimed says that times of its version were not measured.
+	Untimed bool
 }
 
 // FindEngine finds an engine by its name in any case, which a version may follow: `vLLM`, `trtllm`, `TensorRT-LLM 0.17`.
 func FindEngine(name string) (Engine, error) {
-	found, costs, err := engine.Parse(name)
-	return Engine{found, cost.Engine(costs)}, err
+	found, version, err := engine.Parse(name)
+	if err != nil {
+		return Engine{}, err
+	}
+	return Engine{found, cost.Engine(found.CostsIn(version)), !found.TimedIn(version)}, nil
 }
 
 // precisionWords are other words for stored precisions.

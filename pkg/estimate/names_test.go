@@ -14,14 +14,16 @@ import (
 
 func TestFindEngine(t *testing.T) {
 	for name, want := range map[string]struct {
-		name  v1alpha1.Engine
-		costs cost.Engine
+		name    v1alpha1.Engine
+		costs   cost.Engine
+		untimed bool
 	}{
-		"vllm": {v1alpha1.EngineVLLM, cost.VLLM}, "SGLang": {v1alpha1.EngineSGLang, cost.SGLang},
-		"trtllm": {v1alpha1.EngineTensorRTLLM, cost.TensorRTLLM}, "TensorRT-LLM 1.0": {v1alpha1.EngineTensorRTLLM, cost.TensorRTLLM},
-		"TensorRT-LLM 0.17": {v1alpha1.EngineTensorRTLLM, cost.TensorRTLLMOld}, "megatron": {v1alpha1.EngineMegatron, cost.Megatron},
+		"vllm": {v1alpha1.EngineVLLM, cost.VLLM, false}, "SGLang": {v1alpha1.EngineSGLang, cost.SGLang, false},
+		"trtllm": {v1alpha1.EngineTensorRTLLM, cost.TensorRTLLM, false}, "TensorRT-LLM 1.0": {v1alpha1.EngineTensorRTLLM, cost.TensorRTLLM, false},
+		"TensorRT-LLM 0.17": {v1alpha1.EngineTensorRTLLM, cost.TensorRTLLMOld, false},
+		"vLLM 0.30":         {v1alpha1.EngineVLLM, cost.VLLM, true}, "TensorRT-LLM 0.7": {v1alpha1.EngineTensorRTLLM, cost.TensorRTLLMOld, true}, "megatron": {v1alpha1.EngineMegatron, cost.Megatron, false},
 	} {
-		if got, err := FindEngine(name); err != nil || got.Name != want.name || got.Costs != want.costs {
+		if got, err := FindEngine(name); err != nil || got.Name != want.name || got.Costs != want.costs || got.Untimed != want.untimed {
 			t.Errorf("%q: got %v, %v; want %v", name, got, err, want)
 		}
 	}

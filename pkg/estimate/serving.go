@@ -373,6 +373,7 @@ func (s *Serving) times(p *place, a *Answer, c *shape.Candidate, offer int64) er
 		return err
 	}
 	copies, q := float64(s.Replicas), c.Tier.Query(c, &p.device)
+	q.OtherRelease = q.OtherRelease || p.Engine.Untimed
 	load := &q.Workload
 	load.Concurrency = max(1, float64(a.Concurrency.Running)/copies)
 	load.Clients, load.Requests = float64(s.Concurrency)/copies, float64(s.Requests)/copies

@@ -95,7 +95,7 @@ func (a *Tier) Query(c *Candidate, device *cost.Device) cost.Query {
 	running := float64(max(1, in.MaxSequences))
 	q := cost.Query{
 		Profile: a.profile, Device: device,
-		Strategy: c.strategy(), Tile: float64(a.Problem.Engine.Tile(device.Architecture)),
+		Strategy: c.strategy(), Tile: float64(a.Problem.Engine.Tile(device.Architecture)), OtherRelease: a.load.serving.untimed,
 		Workload: cost.Workload{
 			Input: float64(a.Problem.Input()), Output: float64(a.Problem.Output()), Concurrency: running * (1 - c.Pressure.Waiting), Clients: running,
 			MaxBatchedTokens: float64(c.Footprint.Setup().Inference.BatchedTokens), Options: a.load.serving.options(a.draft),

@@ -22,6 +22,7 @@ type serving struct {
 	slots, rank   int64   // of adapters
 	speculation   v1alpha1.Speculation
 	costs         string // of an old version
+	untimed       bool   // times of the engine's version were not measured
 	media         int64  // tokens of the largest image or sound
 	patches       float64
 }
@@ -57,7 +58,7 @@ func (t *Problem) readServing() error {
 		return refuse("", "more than the engine does", err.Error())
 	}
 	t.Defaults = t.Engine.MemoryIn(o.EngineVersion)
-	s := serving{permille: o.Permille(), costs: t.Engine.CostsIn(o.EngineVersion)}
+	s := serving{permille: o.Permille(), costs: t.Engine.CostsIn(o.EngineVersion), untimed: !t.Engine.TimedIn(o.EngineVersion)}
 	if s.permille == 0 && t.Defaults.Permille != t.Engine.Memory.Permille {
 		s.permille = t.Defaults.Permille
 	}

@@ -34,6 +34,8 @@ func basisText(t *explain.Times) string {
 		return text + fmt.Sprintf("The model was measured on %s with %s, in another shape, other formats or at another load.", t.Product, t.Family.Engine)
 	case t.Basis == cost.SameFamily:
 		return text + "Other models or products of " + family + " were measured, and the constants are fitted to them."
+	case t.Basis == cost.Related && t.Query != nil && t.Query.OtherRelease && t.Beyond == "":
+		return text + "This release of " + string(t.Family.Engine) + " was not measured: the constants are those of " + family + " in other releases, and the range holds what lies between releases too."
 	case t.Beyond != "" && t.Basis == cost.Related:
 		return text + "Nothing of " + family + " was measured with " + t.Beyond + ": other families were, and the range is theirs."
 	case t.Beyond != "":

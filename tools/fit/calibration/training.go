@@ -136,19 +136,38 @@ func (p *jobs) calibration(x []float64) *cost.TrainingCalibration {
 	return c
 }
 
-// trainedFamilies are the families of observations, with how far each was measured.
+// trainedFamilies are the families of observations, with how far each was measured. What jobs were told counts where two models were: the range of `same family`
+// is what is left of a model that is left out, and says nothing of what other models were not told.
 func trainedFamilies(observations []truth.Observation) []cost.TrainedFamily {
 	var families []cost.TrainedFamily
+	told := map[cost.Family]map[string]cost.TrainingOptions{}
 	for i := range observations {
 		o := &observations[i]
 		at := slices.IndexFunc(families, func(f cost.TrainedFamily) bool { return f.Family == o.Family })
 		if at < 0 {
 			at, families = len(families), append(families, cost.TrainedFamily{Family: o.Family})
+			told[o.Family] = map[string]cost.TrainingOptions{}
 		}
 		families[at].Join(o.Training)
+		told[o.Family][o.Model] = told[o.Family][o.Model].Or(o.Training.Options())
+	}
+	for i := range families {
+		families[i].Options = ofTwo(told[families[i].Family])
 	}
 	slices.SortFunc(families, func(a, b cost.TrainedFamily) int { return compare(a.Family, b.Family) })
 	return families
+}
+
+// ofTwo are the options of at least two models.
+func ofTwo(told map[string]cost.TrainingOptions) (both cost.TrainingOptions) {
+	var once cost.TrainingOptions
+	for _, options := range told {
+		for i, is := range options {
+			both[i] = both[i] || is && once[i]
+		}
+		once = once.Or(options)
+	}
+	return both
 }
 
 // TrainingOff are how far estimates of observations are off, as factors less 1.

@@ -6,11 +6,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rankwright/rankwright/internal/facts"
+	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
 // TestMeasuredIsPublished holds the tables that come with the code to the published ones that they were made of, where these are there: the same observations in the same order,
@@ -82,4 +88,73 @@ func published(data []byte, packed bool) ([]record, error) {
 		}
 	}
 	return records, nil
+}
+
+// TestReleasesAreFarApart holds the spread between releases to the table that it was taken from: the same run in two releases of an engine. Builds without
+// a number count as none, and candidates and repairs as the release that they are of. It also holds what the engines' rows say was measured to it.
+func TestReleasesAreFarApart(t *testing.T) {
+	rows, err := published(facts.ReadPacked(t, "truth/inferencex_latency.json.gz"), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := map[string]map[string][2][]float64{}
+	for _, r := range rows {
+		version := number.FindString(r["backend_version"])
+		if version == "" {
+			continue
+		}
+		e, _, err := engine.Parse(r["backend"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !e.TimedIn(r["backend_version"]) {
+			t.Errorf("%s %s was measured, and its row says that no times were", e.Name, r["backend_version"])
+		}
+		var words []string
+		for _, column := range []string{"model", "system", "backend", "precision", "gemm_quant", "moe_quant", "isl", "osl", "concurrency", "tp", "pp", "moe_tp", "moe_ep", "gpus"} {
+			words = append(words, r[column])
+		}
+		key := strings.Join(words, " ")
+		if runs[key] == nil {
+			runs[key] = map[string][2][]float64{}
+		}
+		of := runs[key][version]
+		runs[key][version] = [2][]float64{append(of[0], math.Log(r.number("ttft_ms"))), append(of[1], math.Log(r.number("tpot_ms")))}
+	}
+	var apart [2][]float64
+	for _, releases := range runs {
+		names := slices.Collect(maps.Keys(releases))
+		for i := range names {
+			for j := range i {
+				for k := range apart {
+					apart[k] = append(apart[k], math.Expm1(math.Abs(mean(releases[names[i]][k])-mean(releases[names[j]][k]))))
+				}
+			}
+		}
+	}
+	want := cost.BetweenReleases()
+	for k, stated := range []float64{want.TTFT, want.TPOT} {
+		if got := percentile(apart[k]); len(apart[k]) != 25 || math.Abs(got-stated) > 5e-4 {
+			t.Errorf("releases are %.3f apart in %s in %d runs, and %.3f is stated", got, []string{"TTFT", "TPOT"}[k], len(apart[k]), stated)
+		}
+	}
+}
+
+// number is a release's: what follows its numbers is of a build.
+var number = regexp.MustCompile(`^\d+(\.\d+)*`)
+
+func mean(list []float64) float64 {
+	sum := 0.0
+	for _, v := range list {
+		sum += v
+	}
+	return sum / float64(len(list))
+}
+
+// percentile is the 87th, which ranges hold, between the two nearest.
+func percentile(list []float64) float64 {
+	slices.Sort(list)
+	at := 0.87 * float64(len(list)-1)
+	low := int(at)
+	return list[low] + (at-float64(low))*(list[min(low+1, len(list)-1)]-list[low])
 }
