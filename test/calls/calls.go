@@ -9,10 +9,12 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/rankwright/rankwright/internal/apicall"
 )
 
-// Calls counts requests by verb and resource: "list pods", "patch deviceMeshes/status".
+// Calls counts requests by verb and resource: "list pods", "apply devicemeshes/status". A patch by server-side apply is called apply.
 type Calls map[string]Count
 
 // Count is how many requests there were, and the bytes of their answers.
@@ -42,7 +44,7 @@ func (c Calls) Of(verbs ...string) Calls {
 }
 
 // Writes are the calls that are to change something.
-func (c Calls) Writes() Calls { return c.Of("create", "update", "patch", "delete") }
+func (c Calls) Writes() Calls { return c.Of("create", "update", "patch", "apply", "delete") }
 
 // Sum is all of them together.
 func (c Calls) Sum() Count {
@@ -93,6 +95,9 @@ func (c *counting) RoundTrip(request *http.Request) (*http.Response, error) {
 		return c.next.RoundTrip(request)
 	}
 	verb, resource := apicall.Of(request)
+	if types.PatchType(request.Header.Get("Content-Type")) == types.ApplyYAMLPatchType {
+		verb = "apply"
+	}
 	name := verb + " " + resource
 	c.add(name, 1, 0)
 	answer, err := c.next.RoundTrip(request)

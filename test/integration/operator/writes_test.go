@@ -21,21 +21,21 @@ import (
 // writesOf are the writes of one placement that is placed at once.
 var writesOf = map[string]int64{
 	"create shardingplans":         1,
-	"patch shardingplans/status":   1,
-	"patch devicemeshes":           1,
-	"patch devicemeshes/status":    1,
-	"patch modelplacements/status": 1,
+	"apply shardingplans/status":   1,
+	"apply devicemeshes":           1,
+	"apply devicemeshes/status":    1,
+	"apply modelplacements/status": 1,
 }
 
 // writesOfFirstPod are those when it gets its first pod: its files, that they are written, and how far the pod is.
 var writesOfFirstPod = map[string]int64{
-	"patch configmaps":             1,
-	"patch devicemeshes/status":    1,
-	"patch modelplacements/status": 1,
+	"apply configmaps":             1,
+	"apply devicemeshes/status":    1,
+	"apply modelplacements/status": 1,
 }
 
 // ledgerWrites are the writes of the ledger, each for all plans of a round.
-var ledgerWrites = []string{"create configmaps", "update configmaps"}
+var ledgerWrites = []string{"create configmaps", "update configmaps", "patch configmaps"}
 
 // counted runs an operator whose requests are counted, until it is stopped.
 func (w world) counted() (made *calls.Counter, stop func()) {
@@ -91,7 +91,7 @@ func TestWritesOfAPlacement(t *testing.T) {
 	w.placeAll("llm", count)
 	stop()
 	checkWrites(t, made.Calls(), count)
-	if n := made.Calls()["update configmaps"].Requests; n > count {
+	if n := made.Calls()["patch configmaps"].Requests; n > count {
 		t.Errorf("the ledger was written %d times for %d plans", n, count)
 	}
 }
@@ -111,7 +111,7 @@ func TestRestartWritesNothing(t *testing.T) {
 	w.placeAll("later", 1)
 	stop()
 	checkWrites(t, made.Calls(), 1)
-	if got := made.Calls(); got["update configmaps"].Requests != 1 || got["create configmaps"].Requests > 0 {
+	if got := made.Calls(); got["patch configmaps"].Requests != 1 || got["create configmaps"].Requests > 0 {
 		t.Errorf("the ledger was written for more than one plan: %v", got)
 	}
 }
