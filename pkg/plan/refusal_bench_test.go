@@ -7,6 +7,7 @@ import (
 
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/shape"
 	"github.com/rankwright/rankwright/test/plantest"
 )
 
@@ -25,10 +26,11 @@ func benchmarkRefusals(b *testing.B, size string, nodes []fleet.Node) {
 	cluster := fleet.NewCluster(nodes)
 	for _, kind := range plantest.RefusedKinds() {
 		b.Run(kind.Name+"/"+size, func(b *testing.B) {
-			request, err := kind.Request()
+			ask, err := kind.Request()
 			if err != nil {
 				b.Fatal(err)
 			}
+			request := shape.Request{Placement: ask.Placement, Model: ask.Model}
 			b.ReportAllocs()
 			made := 0
 			for b.Loop() {

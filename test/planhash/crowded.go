@@ -30,7 +30,7 @@ func refusedCases() []planCase {
 					if err != nil {
 						panic(err)
 					}
-					return nodes, request
+					return nodes, shape.Request{Placement: request.Placement, Model: request.Model}
 				},
 			})
 		}

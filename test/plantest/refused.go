@@ -7,7 +7,6 @@ import (
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
-	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // Refused is a kind of request that hardly any cluster can hold.
@@ -19,12 +18,12 @@ type Refused struct {
 }
 
 // Request returns the request.
-func (r *Refused) Request() (shape.Request, error) {
+func (r *Refused) Request() (Ask, error) {
 	m, err := model.Lookup(r.model)
 	if err != nil {
-		return shape.Request{}, fmt.Errorf("refused %s: %w", r.Name, err)
+		return Ask{}, fmt.Errorf("refused %s: %w", r.Name, err)
 	}
-	return shape.Request{Placement: Placement(r.length, r.sequences, r.changes...), Model: m}, nil
+	return Ask{Placement(r.length, r.sequences, r.changes...), m}, nil
 }
 
 // RefusedKinds are requests that are refused for different reasons, on the nodes of Crowded.
