@@ -17,7 +17,7 @@ type placer struct {
 	// told says that the engine can run no split but the one that is fixed.
 	told   bool
 	taken  map[int32]bool
-	before []int32 // devices that were taken before
+	beside bool // others were there before
 	// seconds returns how long a device of a class takes for a run of layers; nil where all groups are of one class or
 	// times are not known.
 	seconds func(class int32, first, end int) float64
@@ -53,7 +53,7 @@ func (w *placer) place() (shape.Layout, bool) {
 	if found, ok := w.placeCopies(); ok {
 		return found, true
 	}
-	if s.Stages == 1 || len(w.before) > 0 {
+	if s.Stages == 1 || w.beside {
 		return shape.Layout{}, false
 	}
 	return w.placeBlocks(blocks, order)
