@@ -91,12 +91,8 @@ func (w *placer) formOf(v *view, fixed bool) (form fullForm, untouched bool) {
 	if v.zone < 0 || len(w.problem.Keep) > 0 {
 		return fullForm{}, false
 	}
-	if len(w.taken) > 0 {
-		for _, at := range w.pool.Zones[v.zone].Parts {
-			if slices.ContainsFunc(w.pool.Parts[at].Devices, func(d int32) bool { return w.taken[d] }) {
-				return fullForm{}, false
-			}
-		}
+	if slices.ContainsFunc(w.pool.Zones[v.zone].Parts, func(at int32) bool { return w.touches(&w.pool.Parts[at]) }) {
+		return fullForm{}, false
 	}
 	return fullForm{w.pool.FormOf(v.zone), fixed}, true
 }
