@@ -45,8 +45,8 @@ func TestNodesThatAreAlikeAreLookedAtOnce(t *testing.T) {
 			for _, pools := range tier.Levels {
 				for _, c := range append(tier.Candidates(pools), tier.Mixed(pools)...) {
 					taken := map[int32]bool{}
-					for range draw.IntN(40) {
-						taken[int32(draw.IntN(480))] = true
+					for at := range int32(draw.IntN(240)) {
+						taken[at] = true
 					}
 					few, ok := place.Beside(c, p.Copies, maps.Clone(taken))
 					p.Keep = map[int32]bool{-2: true}
