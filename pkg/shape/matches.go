@@ -2,7 +2,6 @@ package shape
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -89,34 +88,6 @@ func (t *Problem) RefusedClasses() []fleet.Refusal {
 func (t *Problem) RefusedNodes() NodeRefusals {
 	r := poolRequest{requirements: t.Require}
 	return r.judgeNodes(t.Cluster)
-}
-
-// ZoneForm stands for zones whose parts are of the same kinds, by the parts of one of them.
-type ZoneForm struct{ Parts []int32 }
-
-// ZoneForms returns the forms of the pool's zones, made once.
-func (p *Pool) ZoneForms() []ZoneForm {
-	if p.forms != nil {
-		return p.forms
-	}
-	seen := map[string]bool{}
-	var key []byte
-	for i := range p.Zones {
-		kinds := make([]int32, len(p.Zones[i].Parts))
-		for j, at := range p.Zones[i].Parts {
-			kinds[j] = p.Parts[at].Kind
-		}
-		slices.Sort(kinds)
-		key = key[:0]
-		for _, k := range kinds {
-			key = binary.BigEndian.AppendUint32(key, uint32(k))
-		}
-		if len(kinds) > 0 && !seen[string(key)] {
-			seen[string(key)] = true
-			p.forms = append(p.forms, ZoneForm{p.Zones[i].Parts})
-		}
-	}
-	return p.forms
 }
 
 // GroupCaps returns the capacities of the largest tensor groups of a size, falling, up to a number of them.

@@ -31,7 +31,7 @@ type Pool struct {
 	Zones  []zone
 	// flavors and forms are derived when they are first asked for.
 	flavors []*Flavor
-	forms   []ZoneForm
+	forms   *forms
 }
 
 // Devices is the number of devices.

@@ -19,10 +19,13 @@ type planCase struct {
 	again bool
 }
 
-// answer plans a case and returns the structure of what came of it, the estimates apart, and what was asked.
-func (c *planCase) answer() (structure, estimates, asked []byte) {
+// answer is what came of a case, as JSON.
+type answer struct{ asked, structure, estimates, whole []byte }
+
+// answer plans a case.
+func (c *planCase) answer() (a answer) {
 	nodes, request := c.make()
-	asked = encode(request.Placement.Spec)
+	a.asked = encode(request.Placement.Spec)
 	spec, err := plan.Plan(fleet.NewCluster(nodes), request)
 	if err == nil && c.again {
 		request.Previous = spec
@@ -30,13 +33,25 @@ func (c *planCase) answer() (structure, estimates, asked []byte) {
 		spec, err = plan.Plan(fleet.NewCluster(nodes), request)
 	}
 	if err != nil {
-		return encode(refusal(err)), nil, asked
+		a.whole = encode(wholeRefusal(err))
+		a.structure = encode(refusal(err))
+		return a
 	}
-	estimate := spec.Estimate
+	a.whole, a.estimates = encode(spec), encode(spec.Estimate)
 	spec.Estimate = nil
 	spec.Rejected = withoutProse(spec.Rejected)
 	spec.Model.Assumptions = nil
-	return encode(spec), encode(estimate), asked
+	a.structure = encode(spec)
+	return a
+}
+
+// wholeRefusal is a refusal with all that it says.
+func wholeRefusal(err error) any {
+	var no *plan.Unplaceable
+	if errors.As(err, &no) {
+		return *no
+	}
+	return err.Error()
 }
 
 // loseFirst makes the first device of a plan unhealthy.

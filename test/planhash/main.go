@@ -1,9 +1,9 @@
-// Command planhash plans some thirteen thousand cases, drawn from seeds and from the catalogues of models and nodes, and
-// prints a line for each: its name, a hash of the structure of its plan or refusal, and a hash of its estimates. Two
-// revisions plan alike where their lines are equal. Structure is degrees, devices, bytes, reasons and the numbers of
-// remedies; wording is left out.
+// Command planhash plans some eighteen thousand cases, drawn from seeds and from the catalogues of models and nodes, and
+// prints a line for each: its name, a hash of the structure of its plan or refusal, a hash of its estimates, and a hash of all
+// that is said, messages and remedies included. Two revisions plan alike where their first three are equal, and answer alike where
+// their lines are. Structure is degrees, devices, bytes, reasons and the numbers of remedies; wording is left out of it.
 //
-// With -v each line ends in what was asked, the structure and the estimates themselves, so that a difference can be read.
+// With -v each line ends in what was asked, the structure, the estimates and the whole themselves, so that a difference can be read.
 package main
 
 import (
@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -22,7 +23,7 @@ func main() {
 	verbose := flag.Bool("v", false, "print the structures, too")
 	every := flag.Int("every", 1, "plan only one of so many cases")
 	flag.Parse()
-	cases := append(catalogueCases(), drawnCases()...)
+	cases := slices.Concat(catalogueCases(), drawnCases(), refusedCases(), crowdedCases())
 	lines := make([]string, len(cases))
 	var planning errgroup.Group
 	planning.SetLimit(runtime.GOMAXPROCS(0))
@@ -43,10 +44,10 @@ func main() {
 }
 
 func line(c *planCase, verbose bool) string {
-	structure, estimates, asked := c.answer()
-	text := fmt.Sprintf("%s\t%s\t%s", c.name, hash(structure), hash(estimates))
+	a := c.answer()
+	text := fmt.Sprintf("%s\t%s\t%s\t%s", c.name, hash(a.structure), hash(a.estimates), hash(a.whole))
 	if verbose {
-		text += "\t" + string(asked) + "\t" + string(structure) + "\t" + string(estimates)
+		text += fmt.Sprintf("\t%s\t%s\t%s\t%s", a.asked, a.structure, a.estimates, a.whole)
 	}
 	return text
 }

@@ -1,7 +1,6 @@
 package place
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/rankwright/rankwright/pkg/engine"
@@ -40,7 +39,7 @@ func Copies(c *shape.Candidate, copies int) (shape.Layout, bool) {
 
 // Beside places copies beside the devices in taken, and adds the devices of the new copies to it.
 func Beside(c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout, bool) {
-	w := &placer{problem: c.Tier.Problem, pool: c.Flavor.Pool, footprint: c.Footprint, shape: c.Groups(), copies: copies, taken: taken, before: slices.Collect(maps.Keys(taken))}
+	w := &placer{problem: c.Tier.Problem, pool: c.Flavor.Pool, footprint: c.Footprint, shape: c.Groups(), copies: copies, taken: taken, beside: len(taken) > 0}
 	if c.Ends != nil {
 		w.fix(c.Ends)
 		w.told = c.Tier.Problem.Cuts() != engine.CutAnywhere

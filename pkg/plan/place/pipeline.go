@@ -2,8 +2,8 @@ package place
 
 import (
 	"cmp"
-	"math"
 	"slices"
+	"sort"
 
 	"github.com/rankwright/rankwright/pkg/shape"
 )
@@ -135,7 +135,7 @@ func (w *placer) onOneSite(l *siteList) *chain {
 
 // compareSites orders sites by what is free on them, those of the previous plan first among equals.
 func compareSites(a, b *site) int {
-	return cmp.Or(cmp.Compare(a.sum(math.MaxInt), b.sum(math.MaxInt)), shape.PreviousFirst(a.previous(), b.previous()))
+	return cmp.Or(cmp.Compare(a.total, b.total), shape.PreviousFirst(a.previous, b.previous))
 }
 
 // moreSites is how many sites more than the fewest are tried before the largest groups are taken wherever they are.
@@ -144,12 +144,10 @@ const moreSites = 8
 // onFewSites takes the sites with the most room until the stages fit, then the smallest last site that does.
 func (w *placer) onFewSites(l *siteList) *chain {
 	order := l.roomiest()
-	if none := slices.IndexFunc(order, func(s *site) bool { return len(s.groups) == 0 }); none >= 0 {
-		order = order[:none]
-	}
+	order = order[:sort.Search(len(order), func(i int) bool { return len(l.sites[order[i]].groups) == 0 })]
 	count, fewest := 0, 0
-	for n, s := range order {
-		count += len(s.groups)
+	for n, at := range order {
+		count += len(l.sites[at].groups)
 		if count < w.shape.Stages {
 			continue
 		}
@@ -159,17 +157,17 @@ func (w *placer) onFewSites(l *siteList) *chain {
 		if n > fewest+moreSites {
 			return nil
 		}
-		if found := w.onSites(order[:n+1]); found != nil {
-			return w.smallestLast(order, n, found)
+		if found := w.onSites(l, order[:n+1]); found != nil {
+			return w.smallestLast(l, order, n, found)
 		}
 	}
 	return nil
 }
 
-func (w *placer) onSites(sites []*site) *chain {
+func (w *placer) onSites(l *siteList, sites []int32) *chain {
 	var groups []group
-	for _, s := range sites {
-		groups = append(groups, s.groups...)
+	for _, at := range sites {
+		groups = append(groups, l.sites[at].groups...)
 	}
 	if len(groups) > w.shape.Stages {
 		groups = largestInPlace(groups, w.shape.Stages)
@@ -198,22 +196,23 @@ func largestInPlace(groups []group, count int) []group {
 }
 
 // smallestLast replaces the last site by the one with the fewest groups that still does, so that large sites stay whole.
-func (w *placer) smallestLast(order []*site, last int, found *chain) *chain {
+func (w *placer) smallestLast(l *siteList, order []int32, last int, found *chain) *chain {
 	have := 0
-	for _, s := range order[:last] {
-		have += len(s.groups)
+	for _, at := range order[:last] {
+		have += len(l.sites[at].groups)
 	}
 	missing := w.shape.Stages - have
 	var best *site
-	for _, s := range order[last:] {
+	for _, at := range order[last:] {
+		s := &l.sites[at]
 		if len(s.groups) >= missing && (best == nil || cmp.Or(cmp.Compare(len(s.groups), len(best.groups)), compareSites(s, best)) < 0) {
 			best = s
 		}
 	}
-	if best == nil || best == order[last] {
+	if best == nil || best.number == int(order[last]) {
 		return found
 	}
-	if better := w.onSites(append(slices.Clone(order[:last]), best)); better != nil {
+	if better := w.onSites(l, append(slices.Clone(order[:last]), int32(best.number))); better != nil {
 		return better
 	}
 	return found

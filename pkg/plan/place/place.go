@@ -1,9 +1,6 @@
 package place
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
@@ -20,7 +17,7 @@ type placer struct {
 	// told says that the engine can run no split but the one that is fixed.
 	told   bool
 	taken  map[int32]bool
-	before []int32 // devices that were taken before
+	beside bool // others were there before
 	// seconds returns how long a device of a class takes for a run of layers; nil where all groups are of one class or
 	// times are not known.
 	seconds func(class int32, first, end int) float64
@@ -46,6 +43,9 @@ func (w *placer) place() (shape.Layout, bool) {
 	if s.Stages == 1 && blocks[0] < w.needs[0] {
 		return shape.Layout{}, false
 	}
+	if len(p.Zones) > 0 {
+		return w.placeInZones(blocks)
+	}
 	order, ok := w.order(blocks)
 	if !ok {
 		return shape.Layout{}, false
@@ -53,10 +53,28 @@ func (w *placer) place() (shape.Layout, bool) {
 	if found, ok := w.placeCopies(); ok {
 		return found, true
 	}
-	if len(p.Zones) > 0 || s.Stages == 1 || len(w.before) > 0 {
+	if s.Stages == 1 || w.beside {
 		return shape.Layout{}, false
 	}
 	return w.placeBlocks(blocks, order)
+}
+
+// placeInZones finds devices for all copies, each within a zone. An order of the largest groups of all zones is looked for last: most shapes that no zone
+// has room for have one, and to find it takes longer than to see that.
+func (w *placer) placeInZones(blocks []int64) (shape.Layout, bool) {
+	told := w.ends
+	if told == nil && !w.footprint.MayHold(blocks) {
+		return shape.Layout{}, false
+	}
+	found, ok := w.placeCopies()
+	if !ok {
+		return shape.Layout{}, false
+	}
+	if w.ends = told; told == nil {
+		w.needs = nil
+	}
+	_, ok = w.order(blocks)
+	return found, ok
 }
 
 // order gives each stage a block of groups that may hold it, as indexes of the blocks, which are in falling order.
@@ -111,86 +129,12 @@ func (w *placer) placeCopies() (shape.Layout, bool) {
 	return l, true
 }
 
-// view is a part of the pool that a copy must stay in.
-type view struct {
-	kinds [][]int32
-	sites map[int32]*siteList // by class, -1 for all
-}
-
-// views returns the zones, those with the fewest devices first so that large ones stay whole; without a topology level,
-// the whole pool.
-func (w *placer) views() []*view {
-	if len(w.pool.Zones) == 0 {
-		return []*view{{kinds: w.pool.Kinds}}
-	}
-	var views []*view
-	order := make([]int, 0, len(w.pool.Zones))
-	for i := range w.pool.Zones {
-		if w.pool.Zones[i].Devices >= w.shape.Devices()*w.shape.Data {
-			order = append(order, i)
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(w.pool.Zones[a].Devices, w.pool.Zones[b].Devices) })
-	for _, i := range order {
-		views = append(views, &view{kinds: kindsOf(w.pool, w.pool.Zones[i].Parts)})
-	}
-	return views
-}
-
-// kindsOf groups parts by kind.
-func kindsOf(p *shape.Pool, parts []int32) [][]int32 {
-	sorted := slices.Clone(parts)
-	slices.SortStableFunc(sorted, func(a, b int32) int { return cmp.Compare(p.Parts[a].Kind, p.Parts[b].Kind) })
-	var kinds [][]int32
-	for i, at := range sorted {
-		if i == 0 || p.Parts[sorted[i-1]].Kind != p.Parts[at].Kind {
-			kinds = append(kinds, nil)
-		}
-		kinds[len(kinds)-1] = append(kinds[len(kinds)-1], at)
-	}
-	return kinds
-}
-
-// placeCopy places the instances of one copy in the first view that has room.
-func (w *placer) placeCopy(views []*view) ([][][]int32, bool) {
-	undecided := w.ends == nil
-	for _, v := range views {
-		var instances [][][]int32
-		for range w.shape.Data {
-			stages, ok := w.placeInstance(v)
-			if !ok {
-				break
-			}
-			instances = append(instances, stages)
-		}
-		if len(instances) == w.shape.Data {
-			return instances, true
-		}
-		for _, stages := range instances {
-			w.release(v, stages)
-		}
-		if undecided {
-			w.ends, w.needs = nil, nil
-		}
-	}
-	return nil, false
-}
-
 func (w *placer) placeInstance(v *view) ([][]int32, bool) {
 	if w.shape.Stages > 1 {
 		return w.pipeline(v)
 	}
 	groups := w.bestFit(v.kinds, 1)
 	return groups, len(groups) == 1
-}
-
-func (w *placer) release(v *view, stages [][]int32) {
-	for _, stage := range stages {
-		for _, at := range stage {
-			delete(w.taken, at)
-		}
-	}
-	v.sites = nil
 }
 
 // placeBlocks is the choice that exists if any does: the largest groups, a block of them for each stage.

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -9,7 +10,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
-// TestSitesAreInOrderWhateverIsTaken takes devices of a few sites again and again: the sites are in the order that sorting all of them anew gives.
+// TestSitesAreInOrderWhateverIsTaken takes devices of a few sites again and again: the sites are in the order that sorting all of them anew gives,
+// and so are the largest groups.
 func TestSitesAreInOrderWhateverIsTaken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &placer{problem: &shape.Problem{}, pool: &shape.Pool{}, copies: 1, taken: map[int32]bool{}}
@@ -28,13 +30,18 @@ func TestSitesAreInOrderWhateverIsTaken(t *testing.T) {
 		l := newSites(w, w.pool.Kinds, -1)
 		for range 4 {
 			got := slices.Clone(l.roomiest())
-			anew := make([]*site, len(l.sites))
+			anew := make([]int32, len(l.sites))
 			for i := range l.sites {
-				anew[i] = &l.sites[i]
+				anew[i] = int32(i)
 			}
-			slices.SortFunc(anew, roomier)
+			slices.SortFunc(anew, func(a, b int32) int { return roomier(&l.sites[a], &l.sites[b]) })
 			if !slices.Equal(got, anew) {
 				t.Fatal("sites are not in the order of their room")
+			}
+			all := l.largest(fewGroups + 1)
+			same := func(a, b group) bool { return reflect.DeepEqual(a, b) }
+			if most := rapid.IntRange(1, 9).Draw(t, "most"); !slices.EqualFunc(l.largest(most), all[:min(most, len(all))], same) {
+				t.Fatalf("%d groups are not the first of all by their capacity", most)
 			}
 			for range rapid.IntRange(0, 3).Draw(t, "changed") {
 				s := &l.sites[rapid.IntRange(0, len(l.sites)-1).Draw(t, "site")]

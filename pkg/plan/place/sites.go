@@ -22,6 +22,9 @@ type site struct {
 	groups []group
 	number int   // in the list
 	room   int64 // sum of as many of the largest groups as there are stages
+	total  int64 // sum of all groups
+	// previous says that a group has devices of the previous plan.
+	previous bool
 }
 
 // siteList is the sites of a view in order of name; class limits it to one class, -1 means any.
@@ -30,8 +33,8 @@ type siteList struct {
 	sites  []site
 	at     map[int32]int // sites by id
 	spare  []int32       // room for the devices of groups
-	order  []*site       // as roomiest returns it
-	moved  []*site       // sites that changed since
+	order  []int32       // numbers of the sites, as roomiest returns them
+	moved  []int32       // sites that changed since
 }
 
 func newSites(w *placer, kinds [][]int32, class int32) *siteList {
@@ -66,18 +69,19 @@ func newSites(w *placer, kinds [][]int32, class int32) *siteList {
 	return l
 }
 
-// enough returns the parts of a kind that may be chosen. Nodes that have no island but the part cannot be told apart, so that the
-// first ones are taken: no more of them than all instances have stages, and those that are tried beside.
+// enough returns the parts of a kind that may be chosen. Nodes that have no island but the part and of which nothing is taken cannot be told
+// apart, so that the first ones are taken: no more of them than all instances have stages, and those that are tried beside.
 func (w *placer) enough(kind []int32) []int32 {
 	most := (w.copies*w.shape.Data+1)*w.shape.Stages + moreSites + 1
-	if len(kind) <= most || len(w.taken) > 0 || len(w.problem.Keep) > 0 {
+	if len(kind) <= most || len(w.problem.Keep) > 0 {
 		return kind
 	}
 	nodes := w.problem.Cluster.Nodes()
 	kept := make([]int32, 0, most)
 	for _, at := range kind {
-		node := int(w.pool.Parts[at].Site)
-		alone := node < len(nodes) && len(nodes[node].Islands) == 1
+		part := &w.pool.Parts[at]
+		node := int(part.Site)
+		alone := node < len(nodes) && len(nodes[node].Islands) == 1 && !w.touches(part)
 		if !alone || most > 0 {
 			kept = append(kept, at)
 		}
@@ -86,6 +90,11 @@ func (w *placer) enough(kind []int32) []int32 {
 		}
 	}
 	return kept
+}
+
+// touches says whether a device of a part is taken.
+func (w *placer) touches(part *shape.Part) bool {
+	return len(w.taken) > 0 && slices.ContainsFunc(part.Devices, func(at int32) bool { return w.taken[at] })
 }
 
 // count returns how many devices parts have.
@@ -133,19 +142,21 @@ func (l *siteList) refresh(s *site) {
 	slices.SortStableFunc(s.groups, func(a, b group) int {
 		return cmp.Or(cmp.Compare(b.capacity, a.capacity), shape.PreviousFirst(a.previous, b.previous))
 	})
-	s.room = s.sum(w.shape.Stages)
-	l.moved = append(l.moved, s)
+	s.room, s.total = s.sum(w.shape.Stages), s.sum(len(s.groups))
+	s.previous = len(w.problem.Keep) > 0 && slices.ContainsFunc(s.groups, func(g group) bool { return g.previous })
+	l.moved = append(l.moved, int32(s.number))
 }
 
-// roomiest returns the sites in falling order of the room that they have for stages, those of the previous plan first among equals, and those
-// without a group last. A copy changes few sites, which alone are put in their places again.
-func (l *siteList) roomiest() []*site {
+// roomiest returns the numbers of the sites in falling order of the room that they have for stages, those of the previous plan first among
+// equals, and those without a group last. A copy changes few sites, which alone are put in their places again.
+func (l *siteList) roomiest() []int32 {
+	order := func(a, b int32) int { return roomier(&l.sites[a], &l.sites[b]) }
 	if l.order == nil {
-		l.order = make([]*site, len(l.sites))
-		for i := range l.sites {
-			l.order[i] = &l.sites[i]
+		l.order = make([]int32, len(l.sites))
+		for i := range l.order {
+			l.order[i] = int32(i)
 		}
-		slices.SortFunc(l.order, roomier)
+		slices.SortFunc(l.order, order)
 		l.moved = nil
 	}
 	for _, s := range l.moved {
@@ -154,7 +165,7 @@ func (l *siteList) roomiest() []*site {
 		}
 	}
 	for _, s := range l.moved {
-		if at, there := slices.BinarySearchFunc(l.order, s, roomier); !there {
+		if at, there := slices.BinarySearchFunc(l.order, s, order); !there {
 			l.order = slices.Insert(l.order, at, s)
 		}
 	}
@@ -165,7 +176,7 @@ func (l *siteList) roomiest() []*site {
 // roomier compares sites in the order of roomiest, in which no two are equal.
 func roomier(a, b *site) int {
 	return cmp.Or(
-		shape.CompareBools(len(a.groups) == 0, len(b.groups) == 0), cmp.Compare(b.room, a.room), shape.PreviousFirst(a.previous(), b.previous()), cmp.Compare(a.number, b.number),
+		shape.CompareBools(len(a.groups) == 0, len(b.groups) == 0), cmp.Compare(b.room, a.room), shape.PreviousFirst(a.previous, b.previous), cmp.Compare(a.number, b.number),
 	)
 }
 
@@ -178,16 +189,36 @@ func (s *site) sum(most int) int64 {
 	return total
 }
 
-func (s *site) previous() bool {
-	return slices.ContainsFunc(s.groups, func(g group) bool { return g.previous })
-}
+// fewGroups is up to how many of the largest groups are looked for one by one.
+const fewGroups = 256
 
-// largest returns the largest groups of all sites, up to a number of them.
+// largest returns the largest groups of all sites, up to a number of them; of equal ones the first.
 func (l *siteList) largest(most int) []group {
+	if most <= fewGroups {
+		return l.largestOf(most)
+	}
 	var all []group
 	for i := range l.sites {
 		all = append(all, l.sites[i].groups...)
 	}
 	slices.SortStableFunc(all, func(a, b group) int { return cmp.Compare(b.capacity, a.capacity) })
 	return all[:min(most, len(all))]
+}
+
+// largestOf is largest without a list of all groups.
+func (l *siteList) largestOf(most int) []group {
+	found := make([]group, 0, most)
+	for i := range l.sites {
+		for _, g := range l.sites[i].groups { // falling
+			if len(found) == most {
+				if g.capacity <= found[most-1].capacity {
+					break
+				}
+				found = found[:most-1]
+			}
+			at, _ := slices.BinarySearchFunc(found, g.capacity-1, func(known group, capacity int64) int { return cmp.Compare(capacity, known.capacity) })
+			found = slices.Insert(found, at, g)
+		}
+	}
+	return found
 }

@@ -2,6 +2,7 @@ package place_test
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,8 +14,8 @@ import (
 	"github.com/rankwright/rankwright/test/plantest"
 )
 
-// TestNodesThatAreAlikeAreLookedAtOnce places pipelines among many nodes of few kinds, and again with a device taken that does
-// not exist, which makes the placer look at every node: the devices are the same.
+// TestNodesThatAreAlikeAreLookedAtOnce places pipelines among many nodes of few kinds, beside devices that are taken or not, and again with a device of a
+// previous plan that does not exist, which makes the placer look at every node: the devices are the same.
 func TestNodesThatAreAlikeAreLookedAtOnce(t *testing.T) {
 	placed := 0
 	for seed := range uint64(60) {
@@ -32,8 +33,8 @@ func TestNodesThatAreAlikeAreLookedAtOnce(t *testing.T) {
 		}
 		r := shape.Request{Placement: plantest.Placement(1024, 4, plantest.Format("BF16"), plantest.Replicas(1+int32(seed%4)),
 			plantest.Parallelism(v1alpha1.Parallelism{Pipeline: &stages})), Model: m}
-		if seed%5 == 0 {
-			r.Placement.Spec.Topology = &v1alpha1.TopologyRequirements{Required: plantest.Ptr("rack")}
+		if level := []string{"rack", "kubernetes.io/hostname", "", "", ""}[seed%5]; level != "" {
+			r.Placement.Spec.Topology = &v1alpha1.TopologyRequirements{Required: &level}
 		}
 		p, err := shape.New(fleet.NewCluster(nodes), r)
 		if err != nil {
@@ -43,9 +44,15 @@ func TestNodesThatAreAlikeAreLookedAtOnce(t *testing.T) {
 			tier := p.Tier(setting)
 			for _, pools := range tier.Levels {
 				for _, c := range append(tier.Candidates(pools), tier.Mixed(pools)...) {
-					few, ok := place.Copies(c, p.Copies)
-					all, found := place.Beside(c, p.Copies, map[int32]bool{-2: true})
-					if diff := cmp.Diff(all, few); found && (!ok || diff != "") {
+					taken := map[int32]bool{}
+					for at := range int32(draw.IntN(240)) {
+						taken[at] = true
+					}
+					few, ok := place.Beside(c, p.Copies, maps.Clone(taken))
+					p.Keep = map[int32]bool{-2: true}
+					all, found := place.Beside(c, p.Copies, taken)
+					p.Keep = nil
+					if diff := cmp.Diff(all, few); found != ok || diff != "" {
 						t.Fatalf("case %d: %+v (-every node +few):\n%s", seed, c.Shape, diff)
 					}
 					if found {

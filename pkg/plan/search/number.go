@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"iter"
+	"math"
 	"slices"
 	"sort"
 
@@ -32,7 +33,7 @@ type numbers struct {
 	// free are the devices that match, and memory the bytes that may be used on all of them together.
 	free   int
 	memory int64
-	known  map[int]least
+	known  map[int]least // by the sequences of a copy, which is all that a number decides for one
 }
 
 // least is a lower bound of what a copy takes. It is no devices where no copy can run.
@@ -89,7 +90,7 @@ func (f *numbers) best() int {
 func (f *numbers) bestOf(equal bool) int {
 	best, cost, value := 0, int64(0), 0.0
 	dearer := func(n int) bool { return best > 0 && int64(n)*f.least(n).cost > cost }
-	for n, p := range f.tried(equal, dearer) {
+	for n, p := range f.tried(equal, f.free, dearer) {
 		found := first(p, slices.Values(f.settings), &Rejections{})
 		if found == nil {
 			continue
@@ -111,10 +112,10 @@ const mostDifferent = 256
 // fitsInAny says whether a problem fits in any number of copies, of which those that differ take few devices.
 func fitsInAny(t *shape.Problem) bool {
 	f := newNumbers(t, t.Decisive())
-	for range f.tried(true, never) {
+	for range f.tried(true, f.free, never) {
 		return true
 	}
-	for _, p := range f.tried(false, func(n int) bool { return n*f.least(n).devices > mostDifferent }) {
+	for _, p := range f.tried(false, min(f.free, mostDifferent), never) {
 		if Fits(p) {
 			return true
 		}
@@ -133,7 +134,7 @@ func InNumbers(t *shape.Problem) iter.Seq[*shape.Problem] {
 		}
 		f := newNumbers(t, t.Decisive())
 		for _, equal := range []bool{true, false} {
-			for _, p := range f.tried(equal, never) {
+			for _, p := range f.tried(equal, f.free, never) {
 				if !yield(p) {
 					return
 				}
@@ -147,18 +148,23 @@ func InNumbers(t *shape.Problem) iter.Seq[*shape.Problem] {
 func (f *numbers) nearest() int {
 	most := f.problem.Spread().Copies
 	near, devices := most, 0
-	for n := f.problem.Copies; n <= most && !f.problem.Stopped(); n = f.next(n, most) {
+	for n := f.problem.Copies; n <= most && !f.problem.Stopped(); {
 		if d := n * f.least(n).devices; d > 0 && (devices == 0 || d < devices) {
 			near, devices = n, d
 		}
+		within := devices - 1
+		if devices == 0 {
+			within = math.MaxInt
+		}
+		n = f.nextWithin(n, most, within)
 	}
 	return near
 }
 
-// tried are the numbers that are worth a search, rising, each with its problem: those whose copies there may be devices and
-// memory enough for, which may be equal or not, and that leave a copy fewer sequences than a smaller number does. With a number
-// that is left out go those with which a copy takes no less.
-func (f *numbers) tried(equal bool, leaveOut func(n int) bool) iter.Seq2[int, *shape.Problem] {
+// tried are the numbers that are worth a search, rising, each with its problem: those whose copies may take no more than some devices, and
+// no more memory than there is, which may be equal or not, and that leave a copy fewer sequences than a smaller number does. With a
+// number that is left out go those with which a copy takes no less.
+func (f *numbers) tried(equal bool, within int, leaveOut func(n int) bool) iter.Seq2[int, *shape.Problem] {
 	every := everyDifferent
 	if equal {
 		every = everyEqual
@@ -166,20 +172,21 @@ func (f *numbers) tried(equal bool, leaveOut func(n int) bool) iter.Seq2[int, *s
 	return func(yield func(int, *shape.Problem) bool) {
 		step := f.problem.Copies
 		for n := step; n <= f.last() && !f.problem.Stopped(); {
-			next := f.next(n, f.last())
-			if l := f.least(n); l.devices == 0 || n*l.devices > f.free || leaveOut(n) {
-				n = next
+			l := f.least(n)
+			if !f.may(n, within) || leaveOut(n) {
+				n = f.nextWithin(n, f.last(), within)
 				continue
-			} else if int64(n)*l.bytes <= f.memory {
+			}
+			if int64(n)*l.bytes <= f.memory {
 				if p := f.problem.With(f.problem.InCopies(n)); f.equal(p) == equal && !yield(n, p) {
 					return
 				}
 			}
-			share := f.problem.Share(n)
-			for n += step * (1 + n/step/every); n < next && f.problem.Share(n) == share; {
-				n += step
+			further := n + step*(1+n/step/every)
+			for further <= f.last() && f.problem.Share(further) == f.problem.Share(n) {
+				further += step
 			}
-			n = min(n, next)
+			n = min(further, f.next(n, min(further, f.last())))
 		}
 	}
 }
@@ -222,15 +229,56 @@ func (f *numbers) each(p *shape.Problem, enough func(*shape.Candidate) bool) {
 // last is the largest number that is worth trying: there are no more copies than devices or sequences.
 func (f *numbers) last() int { return min(shape.MaxCopies, f.free, f.problem.Sequences()) }
 
-// next returns the first number above one with which a copy takes another number of devices at least; one above the last where there is none.
+// next returns the first number above one, up to a last one, with which a copy takes another number of devices at least; one above the last
+// where there is none.
 func (f *numbers) next(n, last int) int {
 	step := f.problem.Copies
+	if end := n + (last-n)/step*step; f.least(end).size == f.least(n).size {
+		return end + step // as on the way there, since a copy takes no more where it has less to hold
+	}
 	return n + step*(1+sort.Search((last-n)/step, func(i int) bool { return f.least(n+step*(1+i)).size != f.least(n).size }))
+}
+
+// may says whether so many copies may take no more than some devices.
+func (f *numbers) may(n, within int) bool {
+	l := f.least(n)
+	return l.devices > 0 && l.devices <= within/n
+}
+
+// nextWithin returns the first of the numbers that next goes through above one whose copies may take no more than some devices; one above the
+// last where there is none. Smaller numbers than another one leave a copy no less, so that most are passed over unseen.
+func (f *numbers) nextWithin(n, last, within int) int {
+	step := f.problem.Copies
+	if found := f.firstWithin(n, n+(last-n)/step*step, within); found > 0 {
+		return found
+	}
+	return last + 1
+}
+
+// firstWithin returns what nextWithin looks for among the numbers above low up to high; 0 where there is none.
+func (f *numbers) firstWithin(low, high, within int) int {
+	step := f.problem.Copies
+	if low >= high || f.problem.Stopped() {
+		return 0
+	}
+	least := f.least(high)
+	if least.devices == 0 || least.devices > within/(low+step) || least.size == f.least(low).size {
+		return 0
+	}
+	if high == low+step {
+		return high
+	}
+	middle := low + (high-low)/step/2*step
+	if found := f.firstWithin(low, middle, within); found > 0 {
+		return found
+	}
+	return f.firstWithin(middle, high, within)
 }
 
 // least returns the least that one of so many copies takes. It falls as they become more, since the load of each does.
 func (f *numbers) least(n int) least {
-	found, known := f.known[n]
+	share := f.problem.Share(n)
+	found, known := f.known[share]
 	if known {
 		return found
 	}
@@ -248,7 +296,7 @@ func (f *numbers) least(n int) least {
 			}
 		}
 	}
-	f.known[n] = found
+	f.known[share] = found
 	return found
 }
 

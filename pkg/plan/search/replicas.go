@@ -2,7 +2,6 @@ package search
 
 import (
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/rankwright/rankwright/pkg/plan/place"
@@ -20,47 +19,55 @@ func different(a *shape.Tier, pools []*shape.Pool) []Portion {
 	one := single.Tier(a.Setting)
 	for i := range pools {
 		kept := shape.KeepingLimits(one.Candidates(pools[i : i+1]))
-		if !enough(pools[i], kept, a.Problem.Copies) {
+		takes := leastOf(kept)
+		if !takes.holds(a.Problem.Copies, pools[i].Devices(), pools[i].Free) {
 			continue
 		}
 		fewest := slices.Clone(kept)
-		if portions := fill(a, Rank(single, kept).Next); portions != nil {
+		if portions := fill(a, pools[i], takes, Rank(single, kept).Next); portions != nil {
 			return portions
 		}
-		if portions := fill(a, Rank(single, fewest).fewest()); portions != nil {
+		if portions := fill(a, pools[i], takes, Rank(single, fewest).fewest()); portions != nil {
 			return portions
 		}
 	}
 	return nil
 }
 
-// enough says whether a pool has as many devices, and as much memory on them, as so many copies take at least, each in the shape of some candidate
-// that takes least.
-func enough(p *shape.Pool, candidates []*shape.Candidate, copies int) bool {
-	if len(candidates) == 0 {
-		return false
-	}
-	devices, bytes := math.MaxInt, int64(math.MaxInt64)
+// leastOf returns what a copy takes at least, in the shape of some candidate that takes least; no devices where there are no candidates.
+func leastOf(candidates []*shape.Candidate) least {
+	var found least
 	for _, c := range candidates {
-		devices, bytes = min(devices, c.Total()), min(bytes, int64(c.Data)*c.Footprint.Together(c.Shape))
+		found = found.or(least{size{devices: c.Total()}, int64(c.Data) * c.Footprint.Together(c.Shape)})
 	}
-	return devices <= p.Devices()/copies && bytes <= p.Free/int64(copies)
+	return found
 }
 
-// fill places all copies with candidates in turn.
-func fill(a *shape.Tier, next func() *shape.Candidate) []Portion {
+// holds says whether so many devices and bytes may be enough for some copies that take so much at least.
+func (l least) holds(copies, devices int, bytes int64) bool {
+	return l.devices > 0 && l.devices <= devices/copies && l.bytes <= bytes/int64(copies)
+}
+
+// fill places all copies with candidates in turn. It gives up where what is left of a pool cannot hold the copies that are left, each
+// of which takes so much at least.
+func fill(a *shape.Tier, p *shape.Pool, takes least, next func() *shape.Candidate) []Portion {
 	var portions []Portion
 	taken := map[int32]bool{}
-	left := a.Problem.Copies
+	used := map[*shape.Flavor]int{} // devices
+	left, devices, bytes := a.Problem.Copies, p.Devices(), p.Free
 	for c := next(); c != nil && left > 0; c = next() {
-		l, n := most(c, left, taken)
+		if len(portions) == maxShapes || !takes.holds(left, devices, bytes) {
+			return nil
+		}
+		l, n := most(c, left, c.Flavor.Devices-used[c.Flavor], taken)
 		if n == 0 {
 			continue
 		}
 		portions = append(portions, portion(c, l))
-		left -= n
+		left, devices, used[c.Flavor] = left-n, devices-n*c.Total(), used[c.Flavor]+n*c.Total()
+		bytes -= int64(n*c.Data) * c.Footprint.Together(c.Shape)
 	}
-	if left > 0 || len(portions) > maxShapes {
+	if left > 0 {
 		return nil
 	}
 	slices.SortStableFunc(portions, func(x, y Portion) int { return y.Copies() - x.Copies() })
@@ -70,10 +77,13 @@ func fill(a *shape.Tier, next func() *shape.Candidate) []Portion {
 // maxShapes is the main shape and the API's bound of ShardingPlanSpec.OtherShapes.
 const maxShapes = 1 + 64
 
-// most places as many copies of a candidate as there is room for, up to a number.
-func most(c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout, int) {
+// most places as many copies of a candidate as there is room for, up to a number, where so many devices of its flavor are left.
+func most(c *shape.Candidate, copies, devices int, taken map[int32]bool) (shape.Layout, int) {
 	var found shape.Layout
 	n := largest(copies, func(n int) bool {
+		if n*c.Total() > devices {
+			return false
+		}
 		l, ok := place.Beside(c, n, maps.Clone(taken))
 		if ok {
 			found = l
