@@ -108,8 +108,13 @@ func (m *Model) checkpointParameters() int64 {
 
 // nextTokenWeights counts what a multi-token-prediction module has beside its layer.
 func (m *Model) nextTokenWeights() int64 {
+	return add(mul(2, m.embeddingParameters()), m.nextTokenJoint())
+}
+
+// nextTokenJoint counts the projection of two streams into one and the norms around it, which a multi-token-prediction module has.
+func (m *Model) nextTokenJoint() int64 {
 	hidden := int64(m.Architecture.HiddenSize)
-	return add(mul(2, m.embeddingParameters()), add(mul(2, mul(hidden, hidden)), mul(3, m.FinalNormParameters())))
+	return add(mul(2, mul(hidden, hidden)), mul(3, m.FinalNormParameters()))
 }
 
 // checkpointScales counts the scales of blocks in the published checkpoint and its modules, which hubs count as parameters.
