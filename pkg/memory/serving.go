@@ -18,7 +18,7 @@ func draftCounter(s *Setup, fit constants) (*Counter, error) {
 	}
 	in := *s.Inference
 	in.Shared, in.AdapterSlots, in.Drafted, in.MediaTokens = 0, 0, 0, 0
-	own, err := newCounter(Setup{Model: d.Model, Engine: s.Engine, Weights: cmp.Or(d.Weights, s.Weights), KV: s.KV, Inference: &in}, fit)
+	own, err := newCounter(Setup{Model: d.Model, Engine: s.Engine, EngineVersion: s.EngineVersion, Weights: cmp.Or(d.Weights, s.Weights), KV: s.KV, Inference: &in}, fit)
 	if err != nil {
 		return nil, fmt.Errorf("draft model: %w", err)
 	}

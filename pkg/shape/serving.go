@@ -22,6 +22,7 @@ type serving struct {
 	slots, rank   int64   // of adapters
 	speculation   v1alpha1.Speculation
 	costs         string // of an old version
+	version       string // of the engine
 	media         int64  // tokens of the largest image or sound
 	patches       float64
 }
@@ -57,7 +58,7 @@ func (t *Problem) readServing() error {
 		return refuse("", "more than the engine does", err.Error())
 	}
 	t.Defaults = t.Engine.MemoryIn(o.EngineVersion)
-	s := serving{permille: o.Permille(), costs: t.Engine.CostsIn(o.EngineVersion)}
+	s := serving{permille: o.Permille(), costs: t.Engine.CostsIn(o.EngineVersion), version: o.EngineVersion}
 	if s.permille == 0 && t.Defaults.Permille != t.Engine.Memory.Permille {
 		s.permille = t.Defaults.Permille
 	}
@@ -186,6 +187,7 @@ func (t *Problem) readDraft(s *v1alpha1.Speculation, refuse func(field, value, r
 // setup fills in what memory depends on.
 func (s *serving) setup(setup *memory.Setup) error {
 	in := setup.Inference
+	setup.EngineVersion = s.version
 	in.Utilization, in.Shared, in.AdapterSlots, in.AdapterRank, in.MediaTokens = s.permille, s.shared, s.slots, s.rank, s.media
 	if in.Drafted = int64(s.speculation.Tokens); in.Drafted == 0 {
 		return nil
