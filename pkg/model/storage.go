@@ -9,6 +9,8 @@ type storage struct {
 	formats []format
 	// assigned is, for each module and layer, the number of its format from 1; 0 is 16 bits.
 	assigned [modules][]uint8
+	// kept says that a file stores each module in blocks of its own, whatever the format of most weights.
+	kept bool
 	// first is, for each layer, the index of the first layer that is stored like it.
 	first []int
 	// head is the format of the output head, embedding that of the embedding table; nil is 16 bits.
