@@ -32,9 +32,9 @@ func NewModel(streams term.Streams) *cobra.Command {
 one in usual proportions by its number of parameters (70B), or one from the config.json beside its weights ('-' reads it
 from standard input). Without an argument, list the catalogue.
 
-Publishers count parameters in different ways: parts (in JSON and YAML) has layers, embedding table and head, what is beside them,
-and what only the checkpoint has apart: modules for multi-token prediction, and adapters. parameters leaves those two out,
-activeParameters the embedding table and what is beside the layers, too.
+Publishers count parameters in different ways: parts (in JSON and YAML) has layers, embedding table, head and what is
+beside them apart, and what only the checkpoint has: modules for multi-token prediction, and adapters. parameters leaves
+those two out, activeParameters also the embedding table and what is beside the layers.
 
 weightBytes is the whole model in 16 bits, kvBytesPerToken the cache of one token in 16 bits with every attention layer
 at full length.`,
