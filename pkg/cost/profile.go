@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -94,7 +95,7 @@ func NewProfile(m *model.Model, precisions Precisions) *Profile {
 	p := &Profile{
 		class: classOf(a), layers: float64(a.Layers), hidden: float64(a.HiddenSize),
 		attention: attentionOf(a, precisions.Cache), encoder: encoderOf(m),
-		head: linearOf(headOf(a), v1alpha1.BF16), down: 1. / 3,
+		head: linearOf(headOf(a), cmp.Or(precisions.Head, v1alpha1.BF16)), down: 1. / 3,
 		towers: linear{copied: float64(max(0, a.OtherParameters)), bytes: 2, width: bits16},
 	}
 	if a.MLP.Ungated {

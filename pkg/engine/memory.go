@@ -1,6 +1,10 @@
 package engine
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
 
 // Rule says what an engine's utilization is a part of.
 type Rule int
@@ -40,6 +44,8 @@ type Memory struct {
 	Preemption Preemption
 	// Lookahead is set where a windowed layer keeps the tokens of a step beside its window.
 	Lookahead bool
+	// Whole are layers that keep all tokens of a sequence, although they look at fewer.
+	Whole WholeLayers
 	// PadsExperts is set where kernels store MXFP4 experts in larger matrices.
 	PadsExperts bool
 	// Batches are the default limits of a step by the memory of the device, in rising order; the last entry has no bound.
@@ -57,6 +63,21 @@ type Memory struct {
 	ContextShards bool
 	// GradientBytes are those of a gradient of 16-bit weights; 0 are those of the weights.
 	GradientBytes int64
+}
+
+// WholeLayers says which layers keep all tokens of a sequence, because other layers of the model look at all of them and the engine keeps
+// one size for every layer.
+type WholeLayers struct {
+	// Windows and Chunks are layers that look at a window, or at a chunk.
+	Windows, Chunks bool
+}
+
+// Keeps says whether the windowed layers of a model keep all tokens of a sequence.
+func (w WholeLayers) Keeps(a *v1alpha1.Architecture) bool {
+	if a.Attention.Chunked {
+		return w.Chunks
+	}
+	return w.Windows && a.Attention.Compressed == nil && (a.Attention.FullAttentionEvery > 0 || strings.Contains(a.Mixers, "F"))
 }
 
 // Batches are the limits of a step of the engine as a server and as a library.

@@ -149,6 +149,8 @@ type Change struct {
 	// Permille is the utilization; 0 where it did not change. Batches are the limits of a step; nil where they did not change.
 	Permille int64
 	Batches  []Batches
+	// Whole are layers that keep all tokens; nil where that did not change.
+	Whole *WholeLayers
 	// Source is where that is documented.
 	Source string
 }
@@ -168,6 +170,9 @@ func (e *Engine) MemoryIn(version string) *Memory {
 		}
 		if c.Batches != nil {
 			m.Batches = c.Batches
+		}
+		if c.Whole != nil {
+			m.Whole = *c.Whole
 		}
 	}
 	return &m

@@ -119,7 +119,7 @@ func TestDefaultsByVersion(t *testing.T) {
 				t.Errorf("%s: the change of %s has no source, or follows a later one", e.Name, c.Since)
 			}
 		}
-		if of := e.MemoryIn(e.Looked); of.Permille != e.Memory.Permille || !slices.Equal(of.Batches, e.Memory.Batches) {
+		if of := e.MemoryIn(e.Looked); of.Permille != e.Memory.Permille || of.Whole != e.Memory.Whole || !slices.Equal(of.Batches, e.Memory.Batches) {
 			t.Errorf("%s %s has other defaults than the row", e.Name, e.Looked)
 		}
 	}
@@ -134,6 +134,23 @@ func TestDefaultsByVersion(t *testing.T) {
 		of := vllm.MemoryIn(version)
 		if of.Permille != want.permille || of.Limits(h100, false) != want.batch {
 			t.Errorf("vLLM %q takes %d with steps of %v, want %v", version, of.Permille, of.Limits(h100, false), want)
+		}
+	}
+}
+
+// TestWholeLayers tells which layers keep all tokens, by version.
+func TestWholeLayers(t *testing.T) {
+	chunks := &v1alpha1.Architecture{Attention: v1alpha1.Attention{SlidingWindow: 8192, FullAttentionEvery: 4, Chunked: true}}
+	windows := &v1alpha1.Architecture{Attention: v1alpha1.Attention{SlidingWindow: 1024, FullAttentionEvery: 6}}
+	listed := &v1alpha1.Architecture{Mixers: "WF", Attention: v1alpha1.Attention{SlidingWindow: 1024}}
+	alike := &v1alpha1.Architecture{Attention: v1alpha1.Attention{SlidingWindow: 4096}}
+	for version, want := range map[string][4]bool{
+		"": {}, "0.8.3": {true, true, true, false}, "0.9.1": {true, false, false, false}, "0.10.0": {},
+		"0.10.1": {true, false, false, false}, "0.13.0": {},
+	} {
+		of := vllm.MemoryIn(version).Whole
+		if got := [4]bool{of.Keeps(chunks), of.Keeps(windows), of.Keeps(listed), of.Keeps(alike)}; got != want {
+			t.Errorf("vLLM %q keeps all tokens in layers of chunks, of windows, of listed windows, of windows alone: %v, want %v", version, got, want)
 		}
 	}
 }

@@ -9,6 +9,10 @@ const (
 	vllmAdapters    = "https://docs.vllm.ai/en/v0.11.0/api/vllm/config/lora.html"
 	vllmOffload     = "https://github.com/vllm-project/vllm/pull/24498"
 	vllmV1          = "https://github.com/vllm-project/vllm/releases/tag/v0.8.0"
+	vllmHybrid      = "https://github.com/vllm-project/vllm/pull/17996"
+	vllmChunks      = "https://github.com/vllm-project/vllm/pull/19351"
+	vllmNoChunks    = "https://github.com/vllm-project/vllm/pull/21761"
+	vllmChunksAgain = "https://github.com/vllm-project/vllm/pull/29627"
 )
 
 // vllmServes: speculation asserts one token of a sequence between pipeline stages (issues 49355, 57755); FusedMoEWithLoRA makes room for
@@ -56,10 +60,16 @@ var vllmServing = Arguments{
 }
 
 // vllmChanges: before 0.8 the V0 engine was the default, with 256 sequences of a step and 2048 tokens (docs of 0.6.6); the V1 engine's are
-// the row's. 0.21.0 counts CUDA graphs within the utilization, which it raised for that.
+// the row's. 0.21.0 counts CUDA graphs within the utilization, which it raised for that. One
+// size was kept for every layer (unify_hybrid_kv_cache_specs) until the hybrid allocator came, which took chunks later, left them out by
+// default for a while because that was faster, and takes them again.
 var vllmChanges = []Change{
-	{Since: "0", Batches: []Batches{{Serving: Batch{2048, 256}}}, Source: "https://docs.vllm.ai/en/v0.6.6.post1/usage/engine_args.html"},
+	{Since: "0", Batches: []Batches{{Serving: Batch{2048, 256}}}, Whole: &WholeLayers{Windows: true, Chunks: true}, Source: "https://docs.vllm.ai/en/v0.6.6.post1/usage/engine_args.html"},
 	{Since: "0.8.0", Batches: vllmBatches, Source: vllmV1},
+	{Since: "0.9.1", Whole: &WholeLayers{Chunks: true}, Source: vllmHybrid},
+	{Since: "0.9.2", Whole: &WholeLayers{}, Source: vllmChunks},
+	{Since: "0.10.1", Whole: &WholeLayers{Chunks: true}, Source: vllmNoChunks},
+	{Since: "0.13.0", Whole: &WholeLayers{}, Source: vllmChunksAgain},
 	{Since: "0.21.0", Permille: 920, Source: vllmUtilization},
 }
 

@@ -1,7 +1,10 @@
 package memory
 
 import (
+	"math"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -21,11 +24,21 @@ type cache struct {
 	ahead int64
 }
 
+// keepingWhole returns a model whose windowed layers keep all tokens where an engine's do; elsewhere the model as it is.
+func keepingWhole(m *model.Model, whole engine.WholeLayers) *model.Model {
+	if !whole.Keeps(&m.Architecture) {
+		return m
+	}
+	all := *m
+	all.Architecture.Attention.SlidingWindow = math.MaxInt32
+	return &all
+}
+
 // caching returns the cache of the footprint's setup.
 func (f *Footprint) caching() cache {
 	s := &f.setup
 	c := cache{
-		model: s.Model, precision: s.KV, tensor: s.Layout.Tensor, context: int64(s.Layout.DecodeContext),
+		model: f.counter.cached, precision: s.KV, tensor: s.Layout.Tensor, context: int64(s.Layout.DecodeContext),
 		length: s.Inference.MaxModelLen, block: s.Inference.BlockTokens,
 		mean: s.Inference.Mean, deviation: s.Inference.Deviation, shared: s.Inference.Shared,
 	}

@@ -17,6 +17,7 @@ type Counter struct {
 	runs      []model.LayerRun
 	forms     []form
 	rest      *model.Model // without routed experts
+	cached    *model.Model // with the layers that keep all tokens
 	norm      int64
 	draft     *Counter // of what drafts tokens; nil where nothing is loaded for it
 	// expertAdapters says that room for adapters is made in routed experts too.
@@ -50,9 +51,10 @@ func newCounter(s Setup, constants constants) (*Counter, error) {
 		return nil, err
 	}
 	c := &Counter{
-		setup: s, engine: &of.Memory, jobs: &of.Jobs, constants: constants,
+		setup: s, engine: of.MemoryIn(s.EngineVersion), jobs: &of.Jobs, constants: constants,
 		runs: s.Model.LayerRuns(s.Weights), rest: withoutExperts(s.Model), norm: bounded(s.Model.FinalNormBytes(s.Weights)),
 	}
+	c.cached = keepingWhole(s.Model, c.engine.Whole)
 	c.expertAdapters = of.Serves.ExpertAdapters
 	c.loadsWhole = s.Inference != nil && of.Memory.LoadsWhole && Made(of, s.Model, s.Weights)
 	if c.draft, err = draftCounter(&s, constants); err != nil {

@@ -90,3 +90,27 @@ func TestRoomAndSpare(t *testing.T) {
 		}
 	}
 }
+
+// TestWholeLayers keeps all tokens in every layer where a version of the engine does: 48 layers × 8 heads × 128 × 2 × 2 B over 8 ranks.
+func TestWholeLayers(t *testing.T) {
+	cache := func(name, version string) int64 {
+		f, err := New(Setup{
+			Model: lookup(t, name), Weights: v1alpha1.FP8, EngineVersion: version, Layout: Layout{Tensor: 8},
+			Inference: &Inference{MaxModelLen: 1 << 20, Sequences: 1, BatchedTokens: 8192},
+		}, h200)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return whole(f).Cache
+	}
+	const all = 48 * 128 * 2 * 2 << 20
+	if got := cache("Llama-4-Maverick-17B-128E", "0.8.3"); got != all {
+		t.Errorf("vLLM 0.8.3 holds %d bytes, want %d", got, int64(all))
+	}
+	if got := cache("Llama-4-Maverick-17B-128E", ""); got > all/3 {
+		t.Errorf("a newer vLLM holds %d bytes of %d", got, int64(all))
+	}
+	if old, now := cache("Gemma-3-27B", "0.9.0"), cache("Gemma-3-27B", "0.9.1"); old < 5*now {
+		t.Errorf("with windows vLLM 0.9.0 holds %d bytes, 0.9.1 %d", old, now)
+	}
+}

@@ -18,7 +18,7 @@ func draftCounter(s *Setup, fit constants) (*Counter, error) {
 	}
 	in := *s.Inference
 	in.Shared, in.AdapterSlots, in.Drafted, in.MediaTokens = 0, 0, 0, 0
-	own, err := newCounter(Setup{Model: d.Model, Engine: s.Engine, Weights: cmp.Or(d.Weights, s.Weights), KV: s.KV, Inference: &in}, fit)
+	own, err := newCounter(Setup{Model: d.Model, Engine: s.Engine, EngineVersion: s.EngineVersion, Weights: cmp.Or(d.Weights, s.Weights), KV: s.KV, Inference: &in}, fit)
 	if err != nil {
 		return nil, fmt.Errorf("draft model: %w", err)
 	}
@@ -40,10 +40,10 @@ func (f *Footprint) countDraft() error {
 	if err != nil {
 		return fmt.Errorf("draft model: %w", err)
 	}
-	all := own.layers
+	all, modules := own.layers, max(1, d.Modules)
 	f.draft = drafter{
-		weights: bounded(own.weights.of(0, all) + own.experts.of(0, all) + times(2, d.Beside)),
-		cache:   own.cache.of(0, all), mean: own.mean.of(0, all), deviation: own.deviation.of(0, all),
+		weights: times(modules, own.weights.of(0, all)+own.experts.of(0, all)+times(2, d.Beside)),
+		cache:   times(modules, own.cache.of(0, all)), mean: times(modules, own.mean.of(0, all)), deviation: times(modules, own.deviation.of(0, all)),
 	}
 	if d.Tables {
 		f.draft.weights = bounded(f.draft.weights + own.quick.weights[3])
@@ -136,7 +136,7 @@ func (f *Footprint) explainFurther(first, end int) []Line {
 	if end == f.layers && f.draft.weights > 0 {
 		lines = append(lines, Line{
 			"weights", "draft model", f.draft.weights, fmt.Sprintf("%d B", f.draft.weights),
-			fmt.Sprintf("%d layers of %s that draft %d tokens", f.setup.Draft.Model.Architecture.Layers, f.setup.Draft.Model.Name, in.Drafted),
+			fmt.Sprintf("%d layers of %s that draft %d tokens", max(1, f.setup.Draft.Modules)*int64(f.setup.Draft.Model.Architecture.Layers), f.setup.Draft.Model.Name, in.Drafted),
 		})
 	}
 	return lines

@@ -10,6 +10,8 @@ type Setup struct {
 	Model *model.Model
 	// Engine runs it; empty means vLLM.
 	Engine v1alpha1.Engine
+	// EngineVersion is its version, whose defaults count; empty means the one that its row was compared with.
+	EngineVersion string
 	// Weights is the precision that the weights are stored in, KV the precision of the cache, empty for 16 bits.
 	Weights, KV v1alpha1.Precision
 	Layout      Layout

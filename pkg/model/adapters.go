@@ -1,5 +1,11 @@
 package model
 
+// adapters are LoRA adapters in all matrices of the layers.
+type adapters struct {
+	Count int64 `json:"count"`
+	Rank  int64 `json:"rank"`
+}
+
 // AdapterWork is the weights of a LoRA adapter of rank 1 in the matrices of a layer. Routers have none.
 type AdapterWork struct {
 	// Layer is beside routed experts. Expert is that of each routed expert; nothing in a layer without any.
@@ -26,6 +32,18 @@ func (m *Model) Adapter(layer int) AdapterWork {
 		}
 	}
 	return w
+}
+
+// adapterParameters counts the weights of the adapters in the checkpoint.
+func (m *Model) adapterParameters() int64 {
+	each := m.overLayers("", func(layer int) int64 {
+		w, experts := m.Adapter(layer), int64(0)
+		if isMixture(&m.Architecture, layer) {
+			experts = int64(m.Architecture.MoE.Experts)
+		}
+		return add(add(w.Layer.Split, w.Layer.Copied), mul(experts, add(w.Expert.Split, w.Expert.Copied)))
+	})
+	return mul(mul(m.adapters.Count, m.adapters.Rank), each)
 }
 
 func (m *Matrices) adapt(t *tensor) {

@@ -29,7 +29,9 @@ type catalogued struct {
 	// OtherModules is the number of such modules of another form, which the counts leave out. Source: mtp_num_hidden_layers and
 	// num_nextn_predict_layers of the files, and vLLM's hf_config_override for Qwen3-Next.
 	OtherModules int `json:"otherModules"`
-	published    `json:",inline"`
+	// Adapters are LoRA adapters in the checkpoint.
+	Adapters  adapters `json:"adapters"`
+	published `json:",inline"`
 	// Variants are other checkpoints of the same architecture.
 	Variants []variant `json:"variants"`
 	// stored reads Quantization once: matching names with every module takes longer than all else of a lookup.

@@ -14,6 +14,8 @@ type Draft struct {
 	Weights v1alpha1.Precision
 	// Tables says that it has an embedding table and a head of its own, instead of those of the model it drafts for.
 	Tables bool
+	// Modules is how many such models are loaded, where a token is drafted by one of them; 0 means one.
+	Modules int64
 	// Beside is the number of its weights beside layers and tables, in 16 bits and whole on every rank.
 	Beside int64
 	// Assumption is what was assumed of it; empty where nothing was.
@@ -40,8 +42,9 @@ func (m *Model) Drafter(s *v1alpha1.Speculation) (*Draft, error) {
 }
 
 // nextTokens returns the multi-token-prediction module of the checkpoint: a layer like the last one, behind a projection of the stream
-// and of the next token's embedding. Engines go through one module for each drafted token. Source: DeepSeek-V3, arXiv 2412.19437,
-// section 2.2; https://github.com/NVIDIA/TensorRT-LLM/pull/12341.
+// and of the next token's embedding. Engines load all that the checkpoint has, and go through one module for each drafted token.
+// Source: DeepSeek-V3, arXiv 2412.19437, section 2.2; https://github.com/NVIDIA/TensorRT-LLM/pull/12341; num_mtp_layers of vLLM's
+// deepseek_mtp.py.
 func (m *Model) nextTokens() (*Draft, error) {
 	if m.NextTokenModules+m.otherModules == 0 {
 		return nil, fmt.Errorf("no module for multi-token prediction is known of %s: use Draft, EAGLE or NGram, or give its config.json", m.Name)
@@ -56,7 +59,11 @@ func (m *Model) nextTokens() (*Draft, error) {
 	a.Layers, a.OtherParameters, a.Encoder, a.Recurrent = 1, 0, nil, nil
 	one.Architecture = *a
 	one.Assumptions = nil
-	return &Draft{Model: &one, Beside: 2 * hidden * hidden}, nil
+	d := &Draft{Model: &one, Modules: int64(m.NextTokenModules + m.otherModules), Beside: 2 * hidden * hidden}
+	if d.Modules > 1 {
+		d.Assumption = fmt.Sprintf("all %d modules of the checkpoint are loaded, and a token is drafted by one of them; to draft a block by all of them at once (DSpark) engines have a method of their own", d.Modules)
+	}
+	return d, nil
 }
 
 // eagle returns a head of one dense layer whose projections read the stream and an embedding side by side, behind a projection of three

@@ -26,6 +26,23 @@ func TestNextTokenModule(t *testing.T) {
 	}
 }
 
+// All modules of a checkpoint are loaded: the three of DSpark are 10.1 GiB, and files with them have 167 GB. Source:
+// https://huggingface.co/fraserprice/DeepSeek-V4-Flash-DSpark
+func TestModulesOfACheckpoint(t *testing.T) {
+	m, err := Lookup("deepseek-ai/DeepSeek-V4-Flash-DSpark")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := m.Drafter(&v1alpha1.Speculation{Method: v1alpha1.SpeculationMTP})
+	if err != nil {
+		t.Fatal(err)
+	}
+	each := d.Model.LayerWeightBytes(0, m.Native) + 2*d.Beside
+	if all := float64(m.WeightBytes(m.Native) + d.Modules*each); all < 166.5e9 || all > 167.5e9 || d.Assumption == "" {
+		t.Errorf("model and %d modules take %g bytes, assumed %q", d.Modules, all, d.Assumption)
+	}
+}
+
 // Models of other forms draft too: Qwen3-Next by a layer with attention and experts.
 func TestModulesOfOtherForms(t *testing.T) {
 	for _, name := range []string{"Qwen3-Next-80B-A3B", "Qwen3.5-27B", "MiMo-7B", "GLM-4.5"} {

@@ -35,7 +35,7 @@ const (
 // weights are computed in. Where a module goes by several names, the heaviest of their blocks counts.
 func (m *Model) Keep(native v1alpha1.Precision, blocks map[string]Block) {
 	layers := int(min(max(0, m.Architecture.Layers), maxLayers))
-	s := &storage{}
+	s := &storage{kept: true}
 	var known []Block
 	number := func(b Block) uint8 {
 		at := slices.Index(known, b)
@@ -61,6 +61,34 @@ func (m *Model) Keep(native v1alpha1.Precision, blocks map[string]Block) {
 		s.head = s.embedding
 	}
 	m.Native, m.storage = native, s
+}
+
+// Kept returns the formats in which a file has the attention of the first layer, for what is no routed expert, and the head: the next
+// wider of INT4, INT8 and BF16, since blocks of other widths are expanded to these. It returns false where no file states them.
+func (m *Model) Kept(p v1alpha1.Precision) (attention, head v1alpha1.Precision, known bool) {
+	s := m.published(p)
+	if s == nil || !s.kept {
+		return "", "", false
+	}
+	var first *format
+	for of := query; of < modules && first == nil; of++ {
+		if !of.routed() {
+			first = s.of(of, 0, nil)
+		}
+	}
+	return wider(first), wider(s.head), true
+}
+
+// wider returns the next wider of the formats that weights are computed from.
+func wider(f *format) v1alpha1.Precision {
+	switch {
+	case f == nil || f.bits > 8:
+		return v1alpha1.BF16
+	case f.bits > 4:
+		return v1alpha1.INT8
+	default:
+		return v1alpha1.INT4
+	}
 }
 
 func table(b Block) *format {

@@ -26,6 +26,8 @@ type Model struct {
 	NextTokenModules int
 	// otherModules is the number of such modules of another form, which counts of the checkpoint leave out.
 	otherModules int
+	// adapters are LoRA adapters in the checkpoint.
+	adapters adapters
 	// storage is how the published checkpoint stores its weights; nil where it stores all weights alike.
 	storage *storage
 	// others are published checkpoints of the same weights in other precisions, the one to take of each first.
@@ -73,31 +75,6 @@ func (m *Model) published(p v1alpha1.Precision) *storage {
 	}
 	return nil
 }
-
-// Parameters returns the number of weights; a shared embedding table counts once.
-func (m *Model) Parameters() int64 {
-	sum := add(m.embeddingParameters(), add(m.HeadParameters(), m.FinalNormParameters()))
-	sum = add(sum, add(positionWeights(&m.Architecture), add(m.EncoderParameters(), max(0, m.Architecture.OtherParameters))))
-	return add(sum, m.overLayers("", m.layerParameters))
-}
-
-// ActiveParameters returns the number of weights in the arithmetic of a token: all layers, with only the routed experts
-// that the token visits, the final norm and the head, a shared table too. The lookup of the embedding, the encoder and what
-// lies outside of the layers do not count.
-func (m *Model) ActiveParameters() int64 {
-	a := &m.Architecture
-	var sum int64
-	if !a.NoHead {
-		sum = add(m.embeddingParameters(), headBias(a))
-	}
-	sum = add(sum, m.FinalNormParameters())
-	return add(sum, m.overLayers("", func(layer int) int64 {
-		return m.overTensors(layer, func(t tensor) int64 { return t.active(a) })
-	}))
-}
-
-// layerParameters counts the weights of a layer; 0 where there is no such layer.
-func (m *Model) layerParameters(layer int) int64 { return m.overTensors(layer, tensor.weights) }
 
 // embeddingParameters counts the input embedding table.
 func (m *Model) embeddingParameters() int64 {

@@ -64,7 +64,7 @@ func (e *catalogued) model(name string) (*Model, error) {
 		return nil, fmt.Errorf("catalogue of models: %s: %w", e.Name, err)
 	}
 	m := &Model{
-		Name: e.Name, Architecture: *e.Architecture.DeepCopy(), Native: e.Native, NextTokenModules: e.NextTokenModules, otherModules: e.OtherModules,
+		Name: e.Name, Architecture: *e.Architecture.DeepCopy(), Native: e.Native, NextTokenModules: e.NextTokenModules, otherModules: e.OtherModules, adapters: e.Adapters,
 		storage: stored, Synthetic: e.Estimate != nil,
 	}
 	if m.Synthetic {

@@ -15,6 +15,8 @@ type quantization struct {
 	groups []group
 	// head says that the method stores the head in its format too, unless it is left out.
 	head bool
+	// kept says that the groups are types of a file, which name the embedding table too.
+	kept bool
 }
 
 // quantizers read a quantization_config by its quant_method. Sources: the quantization configurations of Hugging Face
@@ -33,6 +35,7 @@ var quantizers = map[string]func(*fields, map[string]any) quantization{
 	"nvfp4":              modelOptimizer,
 	"quark":              quark,
 	"bitsandbytes":       bitsAndBytes,
+	"gguf":               gguf,
 }
 
 // exclusions are the fields that name what is left out.
@@ -61,10 +64,13 @@ func readStorage(f *fields, a *v1alpha1.Architecture) (v1alpha1.Precision, *stor
 	if unread > 0 {
 		f.assume("%d names that quantization_config leaves out could not be read: their modules are counted in %s", unread, q.native)
 	}
-	s := &storage{cache: cacheScheme(config)}
+	s := &storage{cache: cacheScheme(config), kept: q.kept}
 	s.assign(int(min(max(0, a.Layers), maxLayers)), q.groups, &left)
 	if at := slices.IndexFunc(q.groups, func(g group) bool { return g.all || g.targets.match("lm_head") }); q.head && at >= 0 && !left.match("lm_head") {
 		s.head = &s.formats[at]
+	}
+	if at := slices.IndexFunc(q.groups, func(g group) bool { return g.targets.match(EmbeddingTable) }); q.kept && at >= 0 {
+		s.embedding = &s.formats[at]
 	}
 	return q.native, s
 }

@@ -9,6 +9,8 @@ type storage struct {
 	formats []format
 	// assigned is, for each module and layer, the number of its format from 1; 0 is 16 bits.
 	assigned [modules][]uint8
+	// kept says that a file stores each module in blocks of its own, whatever the format of most weights.
+	kept bool
 	// first is, for each layer, the index of the first layer that is stored like it.
 	first []int
 	// head is the format of the output head, embedding that of the embedding table; nil is 16 bits.
@@ -108,8 +110,13 @@ func (m *Model) checkpointParameters() int64 {
 
 // nextTokenWeights counts what a multi-token-prediction module has beside its layer.
 func (m *Model) nextTokenWeights() int64 {
+	return add(mul(2, m.embeddingParameters()), m.nextTokenJoint())
+}
+
+// nextTokenJoint counts the projection of two streams into one and the norms around it, which a multi-token-prediction module has.
+func (m *Model) nextTokenJoint() int64 {
 	hidden := int64(m.Architecture.HiddenSize)
-	return add(mul(2, m.embeddingParameters()), add(mul(2, mul(hidden, hidden)), mul(3, m.FinalNormParameters())))
+	return add(mul(2, mul(hidden, hidden)), mul(3, m.FinalNormParameters()))
 }
 
 // checkpointScales counts the scales of blocks in the published checkpoint and its modules, which hubs count as parameters.

@@ -115,5 +115,5 @@ func normWeights(a *v1alpha1.Architecture) int64 {
 	if a.NormBias {
 		return mul(2, int64(a.HiddenSize))
 	}
-	return int64(a.HiddenSize)
+	return max(0, int64(a.HiddenSize))
 }

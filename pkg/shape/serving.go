@@ -22,7 +22,8 @@ type serving struct {
 	slots, rank   int64   // of adapters
 	speculation   v1alpha1.Speculation
 	costs         string // of an old version
-	untimed       bool   // times of the engine's version were not measured
+	version       string // of the engine
+	untimed       bool   // times of that version were not measured
 	media         int64  // tokens of the largest image or sound
 	patches       float64
 }
@@ -58,7 +59,9 @@ func (t *Problem) readServing() error {
 		return refuse("", "more than the engine does", err.Error())
 	}
 	t.Defaults = t.Engine.MemoryIn(o.EngineVersion)
-	s := serving{permille: o.Permille(), costs: t.Engine.CostsIn(o.EngineVersion), untimed: !t.Engine.TimedIn(o.EngineVersion)}
+	s := serving{
+		permille: o.Permille(), costs: t.Engine.CostsIn(o.EngineVersion), version: o.EngineVersion, untimed: !t.Engine.TimedIn(o.EngineVersion),
+	}
 	if s.permille == 0 && t.Defaults.Permille != t.Engine.Memory.Permille {
 		s.permille = t.Defaults.Permille
 	}
@@ -187,6 +190,7 @@ func (t *Problem) readDraft(s *v1alpha1.Speculation, refuse func(field, value, r
 // setup fills in what memory depends on.
 func (s *serving) setup(setup *memory.Setup) error {
 	in := setup.Inference
+	setup.EngineVersion = s.version
 	in.Utilization, in.Shared, in.AdapterSlots, in.AdapterRank, in.MediaTokens = s.permille, s.shared, s.slots, s.rank, s.media
 	if in.Drafted = int64(s.speculation.Tokens); in.Drafted == 0 {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,10 @@ func NewModel(streams term.Streams) *cobra.Command {
 		Long: `Show what a model is, counted tensor by tensor from its architecture: a model of the catalogue by its name or hub id,
 one in usual proportions by its number of parameters (70B), or one from the config.json beside its weights ('-' reads it
 from standard input). Without an argument, list the catalogue.
+
+Publishers count parameters in different ways: parts (in JSON and YAML) has layers, embedding table, head and what is
+beside them apart, and what only the checkpoint has: modules for multi-token prediction, and adapters. parameters leaves
+those two out, activeParameters also the embedding table and what is beside the layers.
 
 weightBytes is the whole model in 16 bits, kvBytesPerToken the cache of one token in 16 bits with every attention layer
 at full length.`,
@@ -127,7 +132,9 @@ type ModelFacts struct {
 	Name             string `json:"name"`
 	Parameters       int64  `json:"parameters"`
 	ActiveParameters int64  `json:"activeParameters"`
-	Layers           int32  `json:"layers"`
+	// Parts are what the parameters are for.
+	Parts  model.Parts `json:"parts"`
+	Layers int32       `json:"layers"`
 	// WeightBytes and KVBytesPerToken are at 16 bits.
 	WeightBytes     int64                        `json:"weightBytes"`
 	KVBytesPerToken int64                        `json:"kvBytesPerToken"`
@@ -148,7 +155,7 @@ const widestTensor = 64
 
 func factsOf(m *model.Model) ModelFacts {
 	facts := ModelFacts{
-		Name: m.Name, Parameters: m.Parameters(), ActiveParameters: m.ActiveParameters(), Layers: m.Architecture.Layers,
+		Name: m.Name, Parameters: m.Parameters(), ActiveParameters: m.ActiveParameters(), Parts: m.Parts(), Layers: m.Architecture.Layers,
 		WeightBytes: m.WeightBytes(v1alpha1.BF16), KVBytesPerToken: m.KVBytesPerToken(v1alpha1.BF16), Native: m.Native,
 		WeightBytesIn: map[v1alpha1.Precision]int64{}, TensorDegrees: engine.TensorDegrees(&m.Architecture, widestTensor),
 		Architecture: m.Architecture, Assumptions: m.Assumptions,
@@ -164,7 +171,7 @@ func printModel(p *term.Page, f *ModelFacts, wide bool) {
 	a := &f.Architecture
 	rows := [][2]string{
 		{"Name", f.Name},
-		{"Parameters", term.Grouped(f.Parameters)},
+		{"Parameters", term.Grouped(f.Parameters) + parts(&f.Parts)},
 		{"Active", term.Grouped(f.ActiveParameters)},
 		{"Layers", strconv.Itoa(int(f.Layers)) + experts(a.MoE)},
 		{"Hidden", strconv.Itoa(int(a.HiddenSize))},
@@ -173,6 +180,12 @@ func printModel(p *term.Page, f *ModelFacts, wide bool) {
 		{"Native", string(f.Native)},
 		{"Weights", term.InBoth(f.WeightBytes) + " at 16 bits"},
 		{"KV cache", term.Grouped(f.KVBytesPerToken) + " bytes a token at 16 bits" + windowed(&a.Attention)},
+	}
+	if n := f.Parts.NextToken; n > 0 {
+		rows = slices.Insert(rows, 3, [2]string{"Next token", term.Grouped(n) + " more for multi-token prediction, of which a token visits " + term.Grouped(f.Parts.ActiveNextToken)})
+	}
+	if n := f.Parts.Adapters; n > 0 {
+		rows = slices.Insert(rows, 3, [2]string{"Adapters", term.Grouped(n) + " more in the checkpoint, of which one is merged into the weights"})
 	}
 	if wide {
 		for _, in := range storedPrecisions {
@@ -211,6 +224,20 @@ func listModels(w io.Writer, output term.Format) error {
 			return row
 		}))
 	})
+}
+
+// parts says what of the parameters is not in layers.
+func parts(p *model.Parts) string {
+	text := ""
+	for _, part := range []struct {
+		name  string
+		count int64
+	}{{"embedding table", p.Embedding}, {"head", p.Head}, {"other", p.Other}} {
+		if part.count > 0 {
+			text += fmt.Sprintf(", %s %s", part.name, term.Grouped(part.count))
+		}
+	}
+	return ", of which in layers " + term.Grouped(p.Layers) + text
 }
 
 func experts(moe *v1alpha1.MoE) string {
