@@ -87,8 +87,13 @@ func WriteDecided(ctx context.Context, c client.Client, placement *v1alpha1.Mode
 	if err := Configure(next, patch); err != nil {
 		return "", fmt.Errorf("write status of placement %s: %w", placement.Name, err)
 	}
-	// A number that is left out would stay as the other manager wrote it.
-	patch.WithReplicas(next.Replicas).WithReadyReplicas(next.ReadyReplicas)
+	// A number that becomes 0 and is left out would stay as the other manager wrote it.
+	if next.Replicas != placement.Status.Replicas {
+		patch.WithReplicas(next.Replicas)
+	}
+	if next.ReadyReplicas != placement.Status.ReadyReplicas {
+		patch.WithReadyReplicas(next.ReadyReplicas)
+	}
 	return placementStatus(ctx, c, placement, patch, client.FieldOwner(v1alpha1.OperatorFieldManager), client.ForceOwnership)
 }
 

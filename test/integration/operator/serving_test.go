@@ -22,6 +22,7 @@ func TestServersAreStartedAsAsked(t *testing.T) {
 		MemoryUtilizationPercent: 80, Speculation: &v1alpha1.Speculation{Method: v1alpha1.SpeculationNGram, Tokens: 3, AcceptancePercent: 40},
 	}
 	w.place(p)
+	w.read("llm")
 	made := w.awaitPlan("llm", "llm-1")
 	if s := made.Spec.Serving; s == nil || s.MemoryUtilizationPercent != 80 || s.Speculation == nil || s.Speculation.Tokens != 3 {
 		t.Fatalf("the plan has %+v", s)
