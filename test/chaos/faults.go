@@ -98,7 +98,7 @@ func twoLead(ctx context.Context, w *world) error {
 	if err := w.seats[1].start(false); err != nil {
 		return err
 	}
-	w.between(ctx, 2*time.Second, 5*time.Second)
+	w.between(ctx, 3*time.Second, 8*time.Second)
 	w.watcher.awaitChange(ctx, 3*time.Second)
 	first := w.random.IntN(2)
 	err := w.seats[first].kill()
