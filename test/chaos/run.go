@@ -96,6 +96,9 @@ func (w *world) round(ctx context.Context, report *Report, number int, f fault) 
 	err := f.inject(bounded, w)
 	cancel()
 	var blocked blockedError
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil && !errors.As(err, &blocked) {
 		return fmt.Errorf("fault %d, %s: %w", number, f.name, err)
 	}
