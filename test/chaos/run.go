@@ -43,7 +43,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	report := &Report{Options: o, rows: map[string]*row{}}
 	begun := w.clock()
 	defer func() {
-		report.took, report.plans, report.changes = w.clock().Sub(begun), w.watcher.plans(), w.load.changes
+		report.took, report.plans, report.changes, report.mishandled = w.clock().Sub(begun), w.watcher.plans(), w.load.count(), w.mishandled()
 	}()
 	w.load.turn(true)
 	pause(ctx, 3*time.Second)
