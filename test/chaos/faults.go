@@ -94,7 +94,12 @@ func paused(ctx context.Context, w *world) error {
 	return nil
 }
 
+// twoLead has two operators lead that both take long from a decision to its commit, so that the other one decides meanwhile.
 func twoLead(ctx context.Context, w *world) error {
+	for _, s := range w.seats {
+		s.proxy.set(rule{verbs: writes, resource: "rankwright-ledger", permille: 500, do: delay(300 * time.Millisecond)})
+		defer s.proxy.set()
+	}
 	if err := w.seats[1].start(false); err != nil {
 		return err
 	}
