@@ -98,8 +98,12 @@ func paused(ctx context.Context, w *world) error {
 func twoLead(ctx context.Context, w *world) error {
 	for _, s := range w.seats {
 		s.proxy.set(rule{verbs: writes, resource: "rankwright-ledger", permille: 500, do: delay(300 * time.Millisecond)})
-		defer s.proxy.set()
 	}
+	defer func() {
+		for _, s := range w.seats {
+			s.proxy.set()
+		}
+	}()
 	if err := w.seats[1].start(false); err != nil {
 		return err
 	}
