@@ -56,6 +56,9 @@ func (w *world) awaitHolder(ctx context.Context, lease *coordinationv1.Lease, be
 		}
 		return holder != "" && !strings.EqualFold(holder, before), nil
 	})
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
 	if err != nil {
 		return "", blockedError(fmt.Sprintf("nobody but %q leads after %s", before, patience))
 	}

@@ -94,11 +94,24 @@ func paused(ctx context.Context, w *world) error {
 	return nil
 }
 
+// twoLead has two operators lead that both take long from a decision to its commit, and see late what the other one makes.
 func twoLead(ctx context.Context, w *world) error {
+	for _, s := range w.seats {
+		s.proxy.set(
+			rule{verbs: writes, resource: "rankwright-ledger", permille: 500, do: delay(300 * time.Millisecond)},
+			rule{verbs: []string{"watch"}, resource: "shardingplans", permille: 1000, do: lag(500 * time.Millisecond)},
+		)
+		s.proxy.dropWatches()
+	}
+	defer func() {
+		for _, s := range w.seats {
+			s.proxy.set()
+		}
+	}()
 	if err := w.seats[1].start(false); err != nil {
 		return err
 	}
-	w.between(ctx, 2*time.Second, 5*time.Second)
+	w.between(ctx, 3*time.Second, 8*time.Second)
 	w.watcher.awaitChange(ctx, 3*time.Second)
 	first := w.random.IntN(2)
 	err := w.seats[first].kill()

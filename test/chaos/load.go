@@ -34,10 +34,13 @@ type wish struct{ tensor, copies int32 }
 // home is where placements are made.
 const home = "chaos"
 
+// run has changes come in bursts, so that several placements want devices at once.
 func (l *load) run(ctx context.Context) {
-	const shortest, longest = 100 * time.Millisecond, 500 * time.Millisecond
+	const shortest, longest, burst = 50 * time.Millisecond, 400 * time.Millisecond, 6
 	for pause(ctx, shortest+time.Duration(l.random.Int64N(int64(longest-shortest)))) {
-		l.step(ctx)
+		for range 1 + l.random.IntN(burst) {
+			l.step(ctx)
+		}
 	}
 }
 

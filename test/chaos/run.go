@@ -43,7 +43,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	report := &Report{Options: o, rows: map[string]*row{}}
 	begun := w.clock()
 	defer func() {
-		report.took, report.plans, report.changes = w.clock().Sub(begun), w.watcher.plans(), w.load.changes
+		report.took, report.plans, report.changes, report.mishandled = w.clock().Sub(begun), w.watcher.plans(), w.load.count(), w.mishandled()
 	}()
 	w.load.turn(true)
 	pause(ctx, 3*time.Second)
@@ -96,6 +96,9 @@ func (w *world) round(ctx context.Context, report *Report, number int, f fault) 
 	err := f.inject(bounded, w)
 	cancel()
 	var blocked blockedError
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil && !errors.As(err, &blocked) {
 		return fmt.Errorf("fault %d, %s: %w", number, f.name, err)
 	}
