@@ -81,6 +81,7 @@ exhaustive: ## Run every case of what make test, slowed by the race detector, ta
 	@RANKWRIGHT_EVERY=1 tools/progress.sh "the constants of the cost model are what a fit gives" $(GO) test -vet=off -count=1 -run "AsWritten" ./tools/fit/calibration
 	@tools/install.sh $(CONTROL_PLANE)
 	@tools/progress.sh "every order of two operators beside a pending commit" $(GO) test -vet=off -run PendingCommitOutlasts ./test/integration/operator
+	@tools/progress.sh "what a placement costs does not grow with the cluster" $(GO) test -vet=off ./test/scale
 
 .PHONY: test-unit
 test-unit: compiler ## Run the tests that need no API server

@@ -29,7 +29,7 @@ func (r *run) bare(ctx context.Context) error {
 	if err := client.IgnoreAlreadyExists(r.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: of}})); err != nil {
 		return fmt.Errorf("namespace: %w", err)
 	}
-	placements := make([]*v1alpha1.ModelPlacement, r.Options.Bare)
+	placements := make([]*v1alpha1.ModelPlacement, r.Bare)
 	for i := range placements {
 		placements[i] = Placement(loaded, i)
 		placements[i].Namespace = of

@@ -136,9 +136,9 @@ func statusOf(name string) int64 {
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(text), name)
+	_, after, _ := strings.Cut(string(text), name)
 	var kib int64
-	_, _ = fmt.Sscan(rest, &kib)
+	_, _ = fmt.Sscan(after, &kib)
 	return kib
 }
 

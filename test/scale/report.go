@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -96,6 +97,11 @@ func (r *Report) addRest(used Figures, inventories int64, length time.Duration) 
 func (r *Report) addStart(figures Figures) {
 	writes := writesOf(figures.Calls)
 	r.held("writes of an operator that starts and has nothing to decide", fmt.Sprint(writes), "0", writes == 0)
+	for _, name := range figures.Calls.Names() {
+		if verb, _, _ := strings.Cut(name, " "); verb != "watch" && verb != "list" {
+			r.add("an operator that starts and has nothing to decide: "+name, fmt.Sprint(figures.Calls[name].Requests))
+		}
+	}
 	lists := figures.Calls.Of("list").Sum()
 	r.add("lists of an operator that starts", fmt.Sprintf("%d, %.1f MiB", lists.Requests, float64(lists.Bytes)/(1<<20)))
 }
