@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/internal/words"
@@ -35,16 +37,28 @@ func (r *report) unmeshed(reason, message string) { r.mesh = &finding{reason, se
 // sentence ends a text with one full stop.
 func sentence(text string) string { return strings.TrimSuffix(text, ".") + "." }
 
+// searching is said while it is not known yet what would help.
+const searching = " What would make it fit is being looked for."
+
+// adviceOf returns the shortfall of a placement with what would help, where that was said of its present spec: that may be nothing.
+func adviceOf(placement *v1alpha1.ModelPlacement) *v1alpha1.Shortfall {
+	said := meta.FindStatusCondition(placement.Status.Conditions, v1alpha1.ConditionPlaced)
+	if said == nil || said.ObservedGeneration != placement.Generation || strings.Contains(said.Message, searching) {
+		return nil
+	}
+	return placement.Status.Shortfall
+}
+
 // unplaceable says why there is no plan. Where it is not known yet what would help, what was said before stands until it is.
 func (r *report) unplaceable(why *plan.Unplaceable, priority int32, before *v1alpha1.Shortfall) {
 	r.shortfall = bounded(&why.Shortfall)
 	message := why.Message
 	switch {
-	case why.Unadvised() && before != nil && len(before.Suggestions) > 0:
+	case why.Unadvised() && before != nil:
 		r.shortfall.Suggestions = before.Suggestions
 		message = plan.Suggested(message, before.Suggestions)
 	case why.Unadvised():
-		message += " What would make it fit is being looked for."
+		message += searching
 	}
 	if priority > 0 {
 		message += fmt.Sprintf(" Priority %d puts the placement before others that wait; it does not preempt those that run.", priority)

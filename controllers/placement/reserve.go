@@ -114,11 +114,7 @@ func (r *Reconciler) undecided(ctx context.Context, p *pass, t *turn) (again boo
 			return true, nil
 		}
 	}
-	var before *v1alpha1.Shortfall
-	if p.placement.Status.ObservedGeneration == p.placement.Generation {
-		before = p.placement.Status.Shortfall
-	}
-	p.report.unplaceable(t.unplaceable, t.priority, before)
+	p.report.unplaceable(t.unplaceable, t.priority, adviceOf(p.placement))
 	return false, nil
 }
 

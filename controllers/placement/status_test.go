@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -9,9 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/pkg/plan/remedy"
 	"github.com/rankwright/rankwright/pkg/shape"
+	"github.com/rankwright/rankwright/test/plantest"
 )
 
 func TestStatusSaysWhereThePlacementStands(t *testing.T) {
@@ -150,4 +153,47 @@ func TestStatusHasTheSuggestions(t *testing.T) {
 	if len(why.Shortfall.Suggestions) != maxSuggestions+4 {
 		t.Error("the planner's answer, which is remembered, was changed")
 	}
+}
+
+// A refusal whose advice is looked for again says what was found before, also where that was nothing: its status is not written for the search.
+func TestAdviceStandsWhileItIsLookedForAgain(t *testing.T) {
+	unadvised := refusal(t)
+	p := &pass{placement: &v1alpha1.ModelPlacement{}}
+	say := func(why *plan.Unplaceable) string {
+		p.report = report{}
+		p.report.unplaceable(why, 0, adviceOf(p.placement))
+		p.placement.Status = statusOf(p, time.Unix(100, 0))
+		return p.placement.Status.Conditions[0].Message
+	}
+	if said := say(unadvised); !strings.Contains(said, searching) {
+		t.Errorf("while it is looked for the first time: %s", said)
+	}
+	if said := say(unadvised); !strings.Contains(said, searching) {
+		t.Errorf("and before it was found: %s", said)
+	}
+	nothing := &plan.Unplaceable{Reason: unadvised.Reason, Message: unadvised.Message, Shortfall: unadvised.Shortfall}
+	found := say(nothing)
+	if strings.Contains(found, searching) {
+		t.Errorf("when nothing was found: %s", found)
+	}
+	if said := say(unadvised); said != found {
+		t.Errorf("while it is looked for again: %s, want %s", said, found)
+	}
+	p.placement.Generation++
+	if said := say(unadvised); !strings.Contains(said, searching) {
+		t.Errorf("with another spec: %s", said)
+	}
+}
+
+// refusal is one of the planner's, without advice.
+func refusal(t *testing.T) *plan.Unplaceable {
+	t.Helper()
+	placement := &v1alpha1.ModelPlacement{}
+	placement.Spec.Workload.Inference = &v1alpha1.InferenceWorkload{MaxModelLen: 1 << 20, MaxSequences: 4096}
+	_, err := plan.Within(t.Context(), fleet.NewCluster(plantest.HalfOccupied(4)), shape.Request{Placement: placement, Model: plantest.Llama(t, 405)})
+	var no *plan.Unplaceable
+	if !errors.As(err, &no) || !no.Unadvised() {
+		t.Fatalf("a refusal without advice: %v", err)
+	}
+	return no
 }
