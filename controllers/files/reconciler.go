@@ -29,11 +29,13 @@ type Reconciler struct {
 	meshes.Follower
 	// Reader reads ConfigMaps from the API server: the cache has no data of theirs.
 	Reader client.Reader
+
+	said meshes.Said
 }
 
 // condition says in a mesh's status what became of its files, and by an event where they cannot be written.
 func (r *Reconciler) condition() *meshes.Condition {
-	return &meshes.Condition{Follower: &r.Follower, Type: v1alpha1.ConditionLaunchable, FieldManager: fieldManager, Action: "WriteFiles"}
+	return &meshes.Condition{Follower: &r.Follower, Type: v1alpha1.ConditionLaunchable, FieldManager: fieldManager, Action: "WriteFiles", Said: &r.said}
 }
 
 // Setup adds the controller to a manager.
@@ -55,6 +57,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	if mesh == nil {
+		r.said.Forget(request.NamespacedName)
 		return ctrl.Result{}, r.deleteFrom(ctx, request.NamespacedName, 0)
 	}
 	placement, plan, err := r.Sources(ctx, mesh)

@@ -3,11 +3,14 @@ package meshes
 
 import (
 	"context"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/applied"
@@ -28,6 +31,49 @@ type Condition struct {
 	FieldManager string
 	// Action is what failed where the condition is False, as events name it.
 	Action string
+	// Said remembers what was written; nil remembers nothing.
+	Said *Said
+}
+
+// Said are the conditions that were written last of meshes, which a cache may not show yet. The zero value is ready, and may be used by several at once.
+type Said struct {
+	versions applied.Versions
+
+	mu sync.Mutex
+	of map[types.NamespacedName]metav1.Condition
+}
+
+func (s *Said) note(mesh *v1alpha1.DeviceMesh, condition *metav1.Condition, version string) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == nil {
+		s.of = map[types.NamespacedName]metav1.Condition{}
+	}
+	s.of[client.ObjectKeyFromObject(mesh)] = *condition
+	s.versions.Note(mesh, version)
+}
+
+// has says whether a condition, whenever it began, was written after a mesh was as it is shown.
+func (s *Said) has(mesh *v1alpha1.DeviceMesh, condition metav1.Condition) bool {
+	if s == nil || !s.versions.After(mesh) {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := s.of[client.ObjectKeyFromObject(mesh)]
+	condition.LastTransitionTime = last.LastTransitionTime
+	return equality.Semantic.DeepEqual(last, condition)
+}
+
+// Forget forgets a mesh that is gone.
+func (s *Said) Forget(key types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.of, key)
+	s.versions.Forget(key)
 }
 
 // Write writes the condition where it changed.
@@ -37,10 +83,16 @@ func (c *Condition) Write(ctx context.Context, mesh *v1alpha1.DeviceMesh, status
 	if current := meta.FindStatusCondition(mesh.Status.Conditions, c.Type); current != nil && equality.Semantic.DeepEqual(*current, next) {
 		return nil
 	}
+	if c.Said.has(mesh, next) {
+		return nil
+	}
 	if status == metav1.ConditionFalse {
 		c.Events.Eventf(mesh, nil, corev1.EventTypeWarning, reason, c.Action, "%s", message)
 	}
-	_, err := applied.MeshStatus(ctx, c.Client, mesh, &v1alpha1.DeviceMeshStatus{Conditions: []metav1.Condition{next}}, c.FieldManager)
+	version, err := applied.MeshStatus(ctx, c.Client, mesh, &v1alpha1.DeviceMeshStatus{Conditions: []metav1.Condition{next}}, c.FieldManager)
+	if err == nil {
+		c.Said.note(mesh, &next, version)
+	}
 	return err
 }
 
