@@ -154,6 +154,12 @@ scale: ## Measure the operator on a large, busy cluster (SCALE="-nodes 200 -plac
 	@$(GO) build -o bin/scale ./test/scale/command
 	@KUBEBUILDER_ASSETS=$(CURDIR)/.cache/bin bin/scale $(SCALE)
 
+.PHONY: scale-peers
+scale-peers: ## Measure Kueue and kube-scheduler beside the operator (SCALE="-nodes 200 -placements 300")
+	@tools/install.sh etcd kube-apiserver kube-scheduler kueue
+	@$(GO) build -o bin/scale ./test/scale/command
+	@KUBEBUILDER_ASSETS=$(CURDIR)/.cache/bin bin/scale -peers $(SCALE)
+
 CHAOS ?= -faults 1000
 
 .PHONY: chaos

@@ -26,6 +26,7 @@ helm helm helm.sh/helm/v4 helm.sh/helm/v4/cmd/helm
 nfd-worker nfd sigs.k8s.io/node-feature-discovery sigs.k8s.io/node-feature-discovery/cmd/nfd-worker
 kubeconform kubeconform github.com/yannh/kubeconform github.com/yannh/kubeconform/cmd/kubeconform
 lws lws sigs.k8s.io/lws sigs.k8s.io/lws/cmd
+kueue kueue sigs.k8s.io/kueue sigs.k8s.io/kueue/cmd/kueue
 jobset jobset sigs.k8s.io/jobset sigs.k8s.io/jobset
 mpi-operator kubeflow github.com/kubeflow/mpi-operator github.com/kubeflow/mpi-operator/cmd/mpi-operator
 training-operator kubeflow github.com/kubeflow/training-operator ./training-operator

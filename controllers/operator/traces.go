@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/rankwright/rankwright/controllers/course"
-	"github.com/rankwright/rankwright/internal/version"
 )
 
 // newRecorder returns what takes the steps of placements: metrics, and spans where there is a collector.
@@ -27,7 +26,7 @@ func newRecorder(ctx context.Context, mgr manager.Manager, options Options) (*co
 		return nil, fmt.Errorf("collector of traces %s: %w", options.Traces, err)
 	}
 	provider := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithIDGenerator(course.Identifiers{}),
-		sdk.WithResource(resource.NewSchemaless(attribute.String("service.name", name), attribute.String("service.version", version.String()))))
+		sdk.WithResource(resource.NewSchemaless(attribute.String("service.name", name))))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		options.Log.Error(err, "spans could not be sent", "collector", options.Traces)
 	}))

@@ -19,6 +19,7 @@ import (
 	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/test/controlplane"
 	"github.com/rankwright/rankwright/test/scale"
+	"github.com/rankwright/rankwright/test/scale/peers"
 )
 
 func main() {
@@ -51,8 +52,12 @@ func run(ctx context.Context) error {
 	flags.StringVar(&o.Operator.WebhookHost, "webhook-host", "", "address at which the API server of -kubeconfig reaches the webhook on this machine (none: it is not measured)")
 	flags.StringVar(&o.Operator.Profile, "profile", "", "file to write a profile of the operator's processor time to")
 	kubeconfig := flags.String("kubeconfig", "", "cluster with Rankwright's kinds and without its operator, in place of an API server of its own")
+	beside := flags.Bool("peers", false, "measure Kueue and kube-scheduler beside the operator, with -nodes and -placements, and nothing else")
 	if err := flags.Parse(os.Args[1:]); err != nil {
 		return err
+	}
+	if *beside {
+		return runPeers(ctx, peers.Options{Nodes: o.Nodes, Count: o.Placements, Log: o.Log, Patience: o.Settle})
 	}
 	config, stop, err := cluster(ctx, *kubeconfig)
 	if err != nil {
@@ -76,6 +81,16 @@ func run(ctx context.Context) error {
 	return err
 }
 
+// runPeers measures on a control plane of its own.
+func runPeers(ctx context.Context, o peers.Options) error {
+	c, err := start(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Stop()
+	return peers.Measure(ctx, c, o, os.Stdout)
+}
+
 // cluster is the one of a kubeconfig, or a control plane that is started.
 func cluster(ctx context.Context, kubeconfig string) (*rest.Config, func(), error) {
 	if kubeconfig != "" {
@@ -85,17 +100,26 @@ func cluster(ctx context.Context, kubeconfig string) (*rest.Config, func(), erro
 		}
 		return config, func() {}, nil
 	}
-	root, err := repository.Root()
+	c, err := start(ctx)
 	if err != nil {
-		return nil, nil, err
-	}
-	c, err := controlplane.Start(ctx, controlplane.Options{Log: os.Stderr})
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := c.InstallCRDs(ctx, filepath.Join(root, "config", "crd")); err != nil {
-		c.Stop()
 		return nil, nil, err
 	}
 	return c.Config(), c.Stop, nil
+}
+
+// start starts a control plane that serves Rankwright's kinds.
+func start(ctx context.Context) (*controlplane.ControlPlane, error) {
+	root, err := repository.Root()
+	if err != nil {
+		return nil, err
+	}
+	c, err := controlplane.Start(ctx, controlplane.Options{Log: os.Stderr})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.InstallCRDs(ctx, filepath.Join(root, "config", "crd")); err != nil {
+		c.Stop()
+		return nil, err
+	}
+	return c, nil
 }
