@@ -108,7 +108,7 @@ func (f *field) time(ctx context.Context, c contestant) (time.Duration, error) {
 }
 
 // all makes the objects at once and follows a kind until each of them is done. It returns when it began, and when each was done.
-func (f *field) all(ctx context.Context, list client.ObjectList, make func(int) client.Object, done func(client.Object) bool) ([]time.Time, error) {
+func (f *field) all(ctx context.Context, list client.ObjectList, object func(int) client.Object, done func(client.Object) bool) ([]time.Time, error) {
 	changes, err := f.watching.Watch(ctx, list, client.InNamespace(scale.Home))
 	if err != nil {
 		return nil, fmt.Errorf("watch: %w", err)
@@ -117,7 +117,7 @@ func (f *field) all(ctx context.Context, list client.ObjectList, make func(int) 
 	begun := time.Now()
 	made := channelOf(func() error {
 		const writers = 32
-		return f.Parallel(ctx, "made", writers, f.Count, func(ctx context.Context, i int) error { return f.Client.Create(ctx, make(i)) })
+		return f.Parallel(ctx, "made", writers, f.Count, func(ctx context.Context, i int) error { return f.Client.Create(ctx, object(i)) })
 	})
 	moments, seen := []time.Time{begun}, map[string]bool{}
 	for len(seen) < f.Count {
@@ -126,9 +126,9 @@ func (f *field) all(ctx context.Context, list client.ObjectList, make func(int) 
 			if !open {
 				return nil, fmt.Errorf("the watch ended with %d of %d done", len(seen), f.Count)
 			}
-			object, is := event.Object.(client.Object)
-			if is && event.Type != watch.Deleted && !seen[object.GetName()] && done(object) {
-				seen[object.GetName()] = true
+			now, is := event.Object.(client.Object)
+			if is && event.Type != watch.Deleted && !seen[now.GetName()] && done(now) {
+				seen[now.GetName()] = true
 				moments = append(moments, time.Now())
 			}
 		case err := <-made:
