@@ -50,7 +50,10 @@ metadata: {name: all, namespace: ` + scale.Home + `}
 spec: {clusterQueue: all}
 `
 
-// kueue measures Kueue with its default limits of requests and without its webhooks, whose work is to default and to check.
+// metricsCertificates is where Kueue wants to have a certificate for metrics, also where it serves none; the path cannot be chosen.
+const metricsCertificates = "/etc/kueue/metrics/certs"
+
+// kueue measures Kueue with the limits of requests that it is shipped with, and without its webhooks, whose work is to default and to check.
 func (f *field) kueue(ctx context.Context) ([]time.Time, error) {
 	if err := f.installKueue(ctx); err != nil {
 		return nil, err
@@ -62,7 +65,10 @@ func (f *field) kueue(ctx context.Context) ([]time.Time, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer ended()
+	defer func() {
+		ended()
+		_ = os.RemoveAll(metricsCertificates)
+	}()
 	if err := f.apply(ctx, queues); err != nil {
 		return nil, err
 	}
@@ -102,13 +108,22 @@ metrics: {bindAddress: "0"}
 health: {healthProbeBindAddress: "0"}
 leaderElection: {leaderElect: false}
 internalCertManagement: {enable: false}
+clientConnection: {qps: 50, burst: 100}
+featureGates: {VisibilityOnDemand: false}
 integrations: {frameworks: [batch/job]}
 `, ports[0], dir)
 	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
 	if err != nil {
 		return fmt.Errorf("certificate: %w", err)
 	}
-	for name, content := range map[string][]byte{file: []byte(text), filepath.Join(dir, "tls.crt"): certificate, filepath.Join(dir, "tls.key"): key} {
+	if err := os.MkdirAll(metricsCertificates, 0o700); err != nil {
+		return fmt.Errorf("certificate of Kueue: %w", err)
+	}
+	files := map[string][]byte{file: []byte(text)}
+	for _, folder := range []string{dir, metricsCertificates} {
+		files[filepath.Join(folder, "tls.crt")], files[filepath.Join(folder, "tls.key")] = certificate, key
+	}
+	for name, content := range files {
 		if err := os.WriteFile(name, content, 0o600); err != nil {
 			return fmt.Errorf("configuration of Kueue: %w", err)
 		}
