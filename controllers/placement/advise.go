@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -14,49 +16,126 @@ import (
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
-// adviceBudget is how long is looked for what would make one placement fit. On 10,000 nodes it takes a few seconds.
-const adviceBudget = time.Minute
+const (
+	// adviceBudget is how long is looked for what would make one placement fit. On 10,000 nodes it takes a few seconds.
+	adviceBudget = time.Minute
+	// adviceRest is how many times as long as a search took the next one for the same spec waits, at most mostAdviceRest: what was found stands
+	// meanwhile. So what cannot be placed takes a thousandth of a processor each, however busy the cluster is.
+	adviceRest     = 1000
+	mostAdviceRest = 5 * time.Minute
+)
 
 // adviser looks for what would make refused placements fit, beside the reconciliation of placements and one after another. The
 // placement is reconciled again when it was found.
 type adviser struct {
-	// ends with the operator.
-	ctx     context.Context
 	answers *answers
 	again   chan<- event.GenericEvent
-	// one takes a token while something is looked for.
-	one chan struct{}
+	now     func() time.Time
+	// woken holds a value where something is wanted since it was looked at last.
+	woken chan struct{}
+
+	mu     sync.Mutex
+	wanted map[types.NamespacedName]advice
+	// rests are when the next search for a placement may begin.
+	rests map[types.NamespacedName]pause
 }
 
-// advise begins to look for what would turn a no into a yes.
+// advice is what is to be found: what would turn the answer to a question into a yes.
+type advice struct {
+	question question
+	no       *plan.Unplaceable
+}
+
+// pause is until when nothing is looked for, for one spec of a placement.
+type pause struct {
+	generation int64
+	until      time.Time
+}
+
+func newAdviser(of *answers, again chan<- event.GenericEvent, now func() time.Time) *adviser {
+	return &adviser{
+		answers: of, again: again, now: now, woken: make(chan struct{}, 1), wanted: map[types.NamespacedName]advice{}, rests: map[types.NamespacedName]pause{},
+	}
+}
+
+// advise has it looked for what would turn a no into a yes, in place of what was wanted for the placement before.
 func (a *adviser) advise(q question, no *plan.Unplaceable) {
-	go func() {
-		select {
-		case a.one <- struct{}{}:
-			defer func() { <-a.one }()
-		case <-a.ctx.Done():
-			return
-		}
-		if a.answers.known(q) != no {
-			return // the cluster or the placement changed, and another question was asked
-		}
-		a.answers.improve(q, a.find(no))
-		about := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Namespace: q.placement.Namespace, Name: q.placement.Name}}
-		select {
-		case a.again <- event.GenericEvent{Object: about}:
-		case <-a.ctx.Done():
-		}
-	}()
+	a.mu.Lock()
+	a.wanted[q.placement] = advice{q, no}
+	a.mu.Unlock()
+	select {
+	case a.woken <- struct{}{}:
+	default:
+	}
 }
 
-// find returns the refusal with suggestions, or with why there are none.
-func (a *adviser) find(no *plan.Unplaceable) *plan.Unplaceable {
-	ctx, cancel := context.WithTimeout(a.ctx, adviceBudget)
+// run looks for what is wanted until the context ends.
+func (a *adviser) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		one, wait := a.next()
+		if one != nil {
+			a.find(ctx, one)
+			continue
+		}
+		due := time.NewTimer(wait)
+		select {
+		case <-a.woken:
+		case <-due.C:
+		case <-ctx.Done():
+		}
+		due.Stop()
+	}
+}
+
+// next takes what is to be looked for now; where that is nothing, it returns how long until it may be something.
+func (a *adviser) next() (*advice, time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now, wait := a.now(), mostAdviceRest
+	for key, last := range a.rests {
+		if !last.until.After(now) {
+			delete(a.rests, key)
+		}
+	}
+	for key, one := range a.wanted {
+		last, rests := a.rests[key]
+		if rests && last.generation == one.question.generation {
+			wait = min(wait, last.until.Sub(now))
+			continue
+		}
+		delete(a.wanted, key)
+		return &one, 0
+	}
+	return nil, wait
+}
+
+// find looks for one advice, and has its placement reconciled when it has it.
+func (a *adviser) find(ctx context.Context, one *advice) {
+	q := one.question
+	if a.answers.known(q) != one.no {
+		return // the cluster or the placement changed, and another question was asked
+	}
+	began := a.now()
+	a.answers.improve(q, advised(ctx, one.no))
+	ended := a.now()
+	a.mu.Lock()
+	a.rests[q.placement] = pause{q.generation, ended.Add(min(adviceRest*ended.Sub(began), mostAdviceRest))}
+	a.mu.Unlock()
+	about := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Namespace: q.placement.Namespace, Name: q.placement.Name}}
+	select {
+	case a.again <- event.GenericEvent{Object: about}:
+	case <-ctx.Done():
+	}
+}
+
+// advised returns a refusal with suggestions, or with why there are none.
+func advised(ctx context.Context, no *plan.Unplaceable) *plan.Unplaceable {
+	ctx, cancel := context.WithTimeout(ctx, adviceBudget)
 	defer cancel()
 	err := objects.Guarded(ctx, func() error { return no.Advised(ctx) })
-	var advised *plan.Unplaceable
-	if errors.As(err, &advised) {
-		return advised
+	var with *plan.Unplaceable
+	if errors.As(err, &with) {
+		return with
 	}
 	return &plan.Unplaceable{
 		Reason: no.Reason, Shortfall: no.Shortfall, Rejected: no.Rejected,

@@ -35,7 +35,13 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan e
 		return err
 	}
 	r.again, r.rounds.deciding = make(chan event.GenericEvent), make(chan struct{}, 1)
-	r.adviser = &adviser{ctx: ctx, answers: &r.answers, again: r.again, one: make(chan struct{}, 1)}
+	r.adviser = newAdviser(&r.answers, r.again, r.Now)
+	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		r.adviser.run(ctx)
+		return nil
+	})); err != nil {
+		return err
+	}
 	roomier := make(chan event.GenericEvent)
 	if r.Tally != nil {
 		if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return r.watchRoom(ctx, roomier) })); err != nil {

@@ -55,6 +55,14 @@ var devices = []int64{1, 2, 4}
 // resourceName is what pods ask for. All nodes of the cluster have eight of it.
 const resourceName corev1.ResourceName = "nvidia.com/gpu"
 
+// field is the cluster that they have in common.
+type field struct {
+	*scale.Cluster
+	Options
+	plane    *controlplane.ControlPlane
+	watching client.WithWatch
+}
+
 // contestant places a number of things and returns when each was placed, in order.
 type contestant struct {
 	name string
@@ -65,14 +73,6 @@ var contestants = []contestant{
 	{"Rankwright: placements with plan and mesh", (*field).operator},
 	{"Kueue v0.17.0, topology-aware: workloads admitted", (*field).kueue},
 	{"kube-scheduler: pods bound", (*field).scheduler},
-}
-
-// field is the cluster that they have in common.
-type field struct {
-	*scale.Cluster
-	Options
-	plane    *controlplane.ControlPlane
-	watching client.WithWatch
 }
 
 // Measure measures all of them, one after the other, and prints their rates.
