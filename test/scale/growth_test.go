@@ -36,8 +36,8 @@ func TestCostsDoNotGrowWithTheCluster(t *testing.T) {
 		placements = 20
 		// A share of calls depends on which of several changes one reconciliation answers.
 		slack = 1.5
-		// mostWrites is what a placement takes, apart from events, with status of the mesh and former specs.
-		mostWrites = 13
+		// mostWrites is what a placement takes, apart from events: five, and its share of the ledger's.
+		mostWrites = 6
 		// moreObjects is how many allocations a placement may take in a cluster of four times the nodes: the planner looks at all of them.
 		moreObjects = 4.0
 	)
