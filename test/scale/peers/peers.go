@@ -32,23 +32,6 @@ type Options struct {
 	Patience time.Duration
 }
 
-// untaint takes the taint off nodes that the API server gives to new ones until a controller sees that they are ready, which none does here.
-func (f *field) untaint(ctx context.Context) error {
-	const writers = 32
-	return f.Parallel(ctx, "nodes without taint", writers, len(f.Cluster.Nodes), func(ctx context.Context, i int) error {
-		var node corev1.Node
-		if err := f.Client.Get(ctx, client.ObjectKey{Name: f.Cluster.Nodes[i].Name}, &node); err != nil {
-			return fmt.Errorf("node: %w", err)
-		}
-		before := client.MergeFrom(node.DeepCopy())
-		node.Spec.Taints = nil
-		if err := f.Client.Patch(ctx, &node, before); err != nil {
-			return fmt.Errorf("node: %w", err)
-		}
-		return nil
-	})
-}
-
 // devices are what the first three of each ask for.
 var devices = []int64{1, 2, 4}
 
@@ -113,6 +96,23 @@ func Measure(ctx context.Context, plane *controlplane.ControlPlane, o Options, o
 		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil
+}
+
+// untaint takes the taint off nodes that the API server gives to new ones until a controller sees that they are ready, which none does here.
+func (f *field) untaint(ctx context.Context) error {
+	const writers = 32
+	return f.Parallel(ctx, "nodes without taint", writers, len(f.Cluster.Nodes), func(ctx context.Context, i int) error {
+		var node corev1.Node
+		if err := f.Client.Get(ctx, client.ObjectKey{Name: f.Cluster.Nodes[i].Name}, &node); err != nil {
+			return fmt.Errorf("node: %w", err)
+		}
+		before := client.MergeFrom(node.DeepCopy())
+		node.Spec.Taints = nil
+		if err := f.Client.Patch(ctx, &node, before); err != nil {
+			return fmt.Errorf("node: %w", err)
+		}
+		return nil
+	})
 }
 
 // time is how long it took from the first request until the last was placed.
