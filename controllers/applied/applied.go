@@ -80,8 +80,8 @@ func Decided(status *v1alpha1.ModelPlacementStatus) v1alpha1.ModelPlacementStatu
 	return own
 }
 
-// WriteDecided writes that part as PlacementStatus does, and returns the placement's resourceVersion after it. What another manager wrote of it is taken over: it may be an operator of before, where
-// each controller had a manager of its own.
+// WriteDecided writes that part as PlacementStatus does, and returns the placement's resourceVersion after it. What another manager wrote of it is
+// taken over: it may be an operator of before, where each controller had a manager of its own.
 func WriteDecided(ctx context.Context, c client.Client, placement *v1alpha1.ModelPlacement, next *v1alpha1.ModelPlacementStatus) (string, error) {
 	patch := apply.ModelPlacementStatus()
 	if err := Configure(next, patch); err != nil {

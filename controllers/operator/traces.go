@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -20,6 +21,10 @@ import (
 func newRecorder(ctx context.Context, mgr manager.Manager, options Options) (*course.Recorder, error) {
 	if options.Traces == "" {
 		return course.New(options.Registry, nil), nil
+	}
+	// The exporter would take what is no URL for the address that it has by default.
+	if at, err := url.Parse(options.Traces); err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
+		return nil, fmt.Errorf("--traces %q: use the URL of a collector, such as http://collector.monitoring:4317", options.Traces)
 	}
 	exporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(options.Traces))
 	if err != nil {

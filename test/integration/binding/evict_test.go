@@ -78,6 +78,13 @@ func TestNewPlanEvictsThePodsOfTheOld(t *testing.T) {
 		return next != nil && next.Labels[v1alpha1.LabelPlan] == "llm-2" && !binding.Gated(next) && next.Annotations[binding.AnnotationRanks] == "0-3"
 	})
 	w.awaitEvent("llm-0", "Evicted")
+	for _, series := range []string{
+		`rankwright_evictions_total{result="blocked"}`, `rankwright_evictions_total{result="evicted"}`, `rankwright_placement_step_duration_seconds{step="bind"}`,
+	} {
+		if w.Measured(w.registry, series) < 1 {
+			t.Errorf("%s was not counted", series)
+		}
+	}
 	if err := w.Get(t.Context(), client.ObjectKeyFromObject(byHand), byHand); err != nil || byHand.DeletionTimestamp != nil {
 		t.Errorf("the pod that its author bound is gone: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -47,6 +48,8 @@ type world struct {
 	wrap func(client.WithWatch) client.WithWatch
 	// planner is the operator's; nil stands for operation.FirstFit.
 	planner placement.Planner
+	// registry has the metrics of the operator that was started last.
+	registry *prometheus.Registry
 }
 
 func newWorld(t *testing.T, namespace string) *world {
@@ -67,7 +70,8 @@ func (w *world) operate(now func() time.Time) (stop func()) {
 	if w.planner == nil {
 		w.planner = operation.FirstFit
 	}
-	stop = w.RunOperator(operator.Options{Planner: w.planner, VerifierImage: verifierImage, Wrap: w.wrap, Webhook: webhook})
+	w.registry = prometheus.NewRegistry()
+	stop = w.RunOperator(operator.Options{Planner: w.planner, VerifierImage: verifierImage, Wrap: w.wrap, Webhook: webhook, Registry: w.registry})
 	if now == nil {
 		w.AwaitWebhook()
 	}

@@ -33,6 +33,7 @@ func TestOperatorServesProbesAndMetrics(t *testing.T) {
 	w.place(w.slottedPlacement("llm", 1, 2))
 	w.awaitPlan("llm", "llm-1")
 	w.awaitSlots(0, 1)
+	w.place(w.PlacementOf("large", 2, 1))
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if status, _ := get(w, "http://"+health+path); status != http.StatusOK {
 			t.Errorf("GET %s: status %d", path, status)
@@ -50,7 +51,7 @@ func TestOperatorServesProbesAndMetrics(t *testing.T) {
 			`rankwright_placements{placed="True",ready="False",reason="NoPods"} 1`, `rankwright_devices{health="Healthy",holder="plan",vendor="nvidia"} 2`,
 			"rankwright_ledger_conflicts_total ", `rankwright_placement_step_duration_seconds_count{step="mesh"} 1`,
 			`rankwright_placement_wait_seconds_count{position="1"} 1`, `rankwright_api_requests_total{resource="shardingplans",verb="create"} 1`,
-			"controller_runtime_reconcile_total",
+			`rankwright_refusals_total{reason="NoneFree"} `, "controller_runtime_reconcile_total",
 		} {
 			if !strings.Contains(text, line) {
 				return false
@@ -119,8 +120,9 @@ func TestOperatorRefusesWrongFlags(t *testing.T) {
 		{"--log-level=loud", "debug, info, warn or error"},
 		{"--kubeconfig=/does/not/exist", "/does/not/exist"},
 		{"--colour", "unknown flag"},
+		{"--traces=collector:4317", "http://collector.monitoring:4317"},
 	} {
-		output, err := exec.CommandContext(t.Context(), binary, c.flag).CombinedOutput()
+		output, err := exec.CommandContext(t.Context(), binary, "--kubeconfig", w.operatorKubeconfig(), c.flag).CombinedOutput()
 		if err == nil || !strings.Contains(string(output), c.says) {
 			t.Errorf("%s: %v, %s; want a message with %q", c.flag, err, output, c.says)
 		}

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/operator"
@@ -99,8 +101,8 @@ func TestEarlierSpecsComeBack(t *testing.T) {
 	w.Eventually("no more than the limit are kept", func(context.Context) bool { return len(w.revisions()) == 3 })
 }
 
-// TestSpecOutlivesItsPlan: the first spec, which its plan alone has, is kept when another one comes while no operator runs, and when the plan's
-// devices are given back in the same moment.
+// TestSpecOutlivesItsPlan: the first spec, which its plan alone has, is kept before that plan is deleted, when another spec comes while no operator
+// runs, and when the plan's devices are given back in the same moment.
 func TestSpecOutlivesItsPlan(t *testing.T) {
 	for name, edit := range map[string]func(*v1alpha1.ModelPlacementSpec){
 		"replaced":  func(s *v1alpha1.ModelPlacementSpec) { s.Parallelism.Tensor = new(int32(4)) },
@@ -114,13 +116,33 @@ func TestSpecOutlivesItsPlan(t *testing.T) {
 			w.awaitPlan("llm", "llm-1")
 			stop()
 			w.change(edit)
-			w.operate(operator.Options{Planner: operation.FirstFit})
+			w.operate(operator.Options{Planner: operation.FirstFit, Wrap: w.keepsFirst})
 			w.awaitRevision(2)
 			if first := w.revisions()[0]; first.Revision != 1 || !strings.Contains(string(first.Data.Raw), `"tensor":2`) {
 				t.Errorf("revision %d is %s", first.Revision, first.Data.Raw)
 			}
 		})
 	}
+}
+
+// keepsFirst has the first revisions fail, and expects that no plan is deleted before the spec that it was made for is kept.
+func (w world) keepsFirst(c client.WithWatch) client.WithWatch {
+	var tries atomic.Int32
+	const fail = 4
+	return interceptor.NewClient(c, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
+			if _, is := o.(*appsv1.ControllerRevision); is && tries.Add(1) <= fail {
+				return errCrashed
+			}
+			return c.Create(ctx, o, options...)
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.DeleteOption) error {
+			if _, is := o.(*v1alpha1.ShardingPlan); is && len(w.revisions()) == 0 {
+				w.Errorf("plan %s is deleted, and nothing has its spec", o.GetName())
+			}
+			return c.Delete(ctx, o, options...)
+		},
+	})
 }
 
 func asJSON(t *testing.T, of any) string {

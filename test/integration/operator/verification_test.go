@@ -145,6 +145,9 @@ func TestMeshIsVerifiedByItsPods(t *testing.T) {
 	w.awaitTask(func(task *verification.Task) bool { return task.Concluded })
 	w.awaitMetric(registry, "rankwright_mesh_verification_outcome", 1)
 	w.awaitMetric(registry, "rankwright_mesh_verification_bandwidth_bytes_per_second", 900e6)
+	if n := w.Measured(registry, `rankwright_placement_step_duration_seconds{step="verify"}`); n != 1 {
+		t.Errorf("%v verifications were timed, want 1", n)
+	}
 
 	// A placement that no longer asks for verification has none in the status.
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { s.Verification.Mode = v1alpha1.VerificationOff })
