@@ -100,9 +100,12 @@ demo: ## Run everything on this machine, from this host to ranks (KEEP=1 leaves 
 
 WORKLOADS := lws jobset mpi-operator training-operator
 
-.PHONY: workloads
-workloads: ## Test binding with the real controllers of LeaderWorkerSet, JobSet, MPIJob and PyTorchJob
+.PHONY: workload-tools
+workload-tools:
 	@tools/install.sh $(CONTROL_PLANE) $(WORKLOADS)
+
+.PHONY: workloads
+workloads: workload-tools ## Test binding with the real controllers of LeaderWorkerSet, JobSet, MPIJob and PyTorchJob
 	$(GO) test -count=1 -run '^Test(LeaderWorkerSet|JobSet|MPIJob|PyTorchJob)' ./test/integration/binding
 
 CLUSTER := kubelet kube-proxy containerd containerd-shim-runc-v2 ctr coredns
@@ -120,7 +123,7 @@ cluster-down: bin/cluster ## Stop it
 	@bin/cluster down
 
 .PHONY: e2e
-e2e: workloads ## Test on a real cluster of three nodes with kubelets, installed by Helm (Linux, root)
+e2e: ## Test on a real cluster of three nodes with kubelets, installed by Helm (Linux, root)
 	@tools/install.sh $(CONTROL_PLANE) $(CLUSTER) helm
 	RANKWRIGHT_CLUSTER=1 $(GO) test -count=1 -v -run '^TestRingOverALink$$' ./pkg/mesh/collective
 	RANKWRIGHT_CLUSTER=1 $(GO) test -count=1 -v -run '^TestContainerStartsWithTheDriver$$' ./cmd/rankwright-cdi
@@ -169,8 +172,8 @@ chaos: ## Break things around the operator and hold it to its promises (CHAOS="-
 	@bin/chaos $(CHAOS)
 
 .PHONY: chaos-short
-chaos-short: CHAOS = -within 2m -seed 7
-chaos-short: chaos ## Break what fits into two minutes
+chaos-short: CHAOS = -within 10m -seed 7
+chaos-short: chaos ## Break what fits into ten minutes
 
 .PHONY: fit
 fit: ## Fit the constants of the cost model to the tables of tools/fit/truth/measured and print the errors without a model or product
