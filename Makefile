@@ -74,11 +74,20 @@ test: compiler ## Run all tests with the race detector, against a real API serve
 	GO="$(GO)" tools/race.sh ./...
 
 .PHONY: exhaustive
-exhaustive: ## Run every case of what make test, slowed by the race detector, takes a sample of
-	@tools/progress.sh "every recording" $(GO) test -vet=off ./test/recordings
-	@tools/progress.sh "every case of exhaustive search" $(GO) test -vet=off -run Exhaustive ./pkg/plan
-	@RANKWRIGHT_EVERY=1 tools/progress.sh "every plan starts, and estimates agree with it" $(GO) test -vet=off -count=1 -run "^Test(Every|Training|Published)" ./test/agreement
-	@RANKWRIGHT_EVERY=1 tools/progress.sh "the constants of the cost model are what a fit gives" $(GO) test -vet=off -count=1 -run "AsWritten" ./tools/fit/calibration
+exhaustive: exhaustive-planner exhaustive-operator ## Run every case of what make test, slowed by the race detector, takes a sample of
+
+# What only computes: no test of these awaits anything, so that they may be given as little of a processor as there is.
+EVERY = $(GO) test -vet=off -timeout 90m
+
+.PHONY: exhaustive-planner
+exhaustive-planner:
+	@tools/progress.sh "every recording" $(EVERY) ./test/recordings
+	@tools/progress.sh "every case of exhaustive search" $(EVERY) -run Exhaustive ./pkg/plan
+	@RANKWRIGHT_EVERY=1 tools/progress.sh "every plan starts, and estimates agree with it" $(EVERY) -count=1 -run "^Test(Every|Training|Published)" ./test/agreement
+	@RANKWRIGHT_EVERY=1 tools/progress.sh "the constants of the cost model are what a fit gives" $(EVERY) -count=1 -run "AsWritten" ./tools/fit/calibration
+
+.PHONY: exhaustive-operator
+exhaustive-operator:
 	@tools/install.sh $(CONTROL_PLANE)
 	@tools/progress.sh "every order of two operators beside a pending commit" $(GO) test -vet=off -run PendingCommitOutlasts ./test/integration/operator
 	@tools/progress.sh "what a placement costs does not grow with the cluster" $(GO) test -vet=off ./test/scale
@@ -112,6 +121,10 @@ CLUSTER := kubelet kube-proxy containerd containerd-shim-runc-v2 ctr coredns
 
 bin/cluster: $(shell find test/cluster test/controlplane test/process -name '*.go')
 	@CGO_ENABLED=0 tools/progress.sh "building $@" $(GO) build -o $@ ./test/cluster/command
+
+.PHONY: cluster-tools
+cluster-tools:
+	@tools/install.sh $(CLUSTER)
 
 .PHONY: cluster-up
 cluster-up: bin/cluster ## Start a real cluster of three nodes on this machine (Linux, root) and leave it running
