@@ -89,7 +89,7 @@ func (d *round) decide(ctx context.Context, state *ledger.State) ([]ledger.Decis
 // if it had been done in that moment, as long as no plan uses a node that became better since; where one would, nothing is decided.
 func (d *round) decideInOrder(ctx context.Context, now *moment, order []ranked, patient bool) (decisions []ledger.Decision, done bool) {
 	d.served, d.behind = nil, map[types.UID]int{}
-	passedOver := now.Epoch()
+	passedOver := map[int64]bool{}
 	for i, one := range order {
 		t := d.turns[one.placement.UID]
 		if t != nil {
@@ -102,10 +102,14 @@ func (d *round) decideInOrder(ctx context.Context, now *moment, order []ranked, 
 		var decision *ledger.Decision
 		if t != nil {
 			decision = t.decide(ctx, d.Reconciler, now)
-		} else if epoch, stands := d.answers.stands(one.placement, now.Epoch(), d.Now()); stands && patient {
-			passedOver = min(passedOver, epoch)
 		} else {
-			decision = d.help(ctx, one.placement, now)
+			switch stands, epoch := d.answers.stands(one.placement, now, d.Now()); {
+			case stands == exact:
+			case stands == rested && patient:
+				passedOver[epoch] = true
+			default:
+				decision = d.help(ctx, one.placement, now)
+			}
 		}
 		if decision == nil {
 			continue
