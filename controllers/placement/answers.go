@@ -101,12 +101,14 @@ func (a *answers) remembered(q question, now epochs, at time.Time) *plan.Unplace
 	return known.refusal
 }
 
-// standing says why a refusal need not be looked at again.
+// standing says whether there is a refusal, and why it need not be looked at again.
 type standing int
 
 const (
+	// unknown placements were not refused, or asked for something else then.
+	unknown standing = iota
 	// fallen refusals do not stand: something may be better.
-	fallen standing = iota
+	fallen
 	// rested ones were found a moment ago, and something may be better since.
 	rested
 	// exact ones have nothing that is better since.
@@ -120,7 +122,7 @@ func (a *answers) stands(placement *v1alpha1.ModelPlacement, now epochs, at time
 	a.mu.Unlock()
 	switch {
 	case !found || known.uid != placement.UID || known.generation != placement.Generation:
-		return fallen, 0
+		return unknown, 0
 	case !now.Better(known.epoch):
 		return exact, known.epoch
 	case at.Before(known.until):

@@ -59,7 +59,7 @@ func TestEpochsKnowWhatBecameBetter(t *testing.T) {
 			t.Errorf("%s: better %v", step.name, got)
 		}
 		for _, node := range []string{"a", "b"} {
-			if got := s.BetterSince(map[int64]bool{before: true}, []string{node}); got != slices.Contains(step.better, node) {
+			if got := s.BetterSince(before, []string{node}); got != slices.Contains(step.better, node) {
 				t.Errorf("%s: node %s became better: %v", step.name, node, got)
 			}
 		}
@@ -67,7 +67,7 @@ func TestEpochsKnowWhatBecameBetter(t *testing.T) {
 	}
 	s := f.Follow(both(changed, one))
 	s.Hold(&two)
-	if !s.Better(s.Epoch()) || !f.Follow(both(changed, one)).BetterSince(map[int64]bool{s.Epoch(): true}, []string{"a"}) {
+	if !s.Better(s.Epoch()) || !f.Follow(both(changed, one)).BetterSince(s.Epoch(), []string{"a"}) {
 		t.Error("nothing is better than with a plan that was held")
 	}
 }
@@ -104,7 +104,7 @@ func TestWhatIsFreeAgainIsNotBetter(t *testing.T) {
 		if got := s.Better(step.since); got != step.want {
 			t.Errorf("%s: better than in epoch %d: %v", step.name, step.since, got)
 		}
-		if got := s.BetterSince(map[int64]bool{step.since: true}, []string{"a"}); got != step.want {
+		if got := s.BetterSince(step.since, []string{"a"}); got != step.want {
 			t.Errorf("%s: node better than in epoch %d: %v", step.name, step.since, got)
 		}
 	}

@@ -81,14 +81,9 @@ func (s *Snapshot) Epoch() int64 {
 // Better says whether some node may have more to give than it had in an epoch. Devices that were taken after that and are free again are no more.
 func (s *Snapshot) Better(epoch int64) bool { return s.epochs.anyBetter(epoch) }
 
-// BetterSince says whether some of the nodes may have more to give than they had in one of the epochs.
-func (s *Snapshot) BetterSince(epochs map[int64]bool, nodes []string) bool {
-	for epoch := range epochs {
-		if slices.ContainsFunc(nodes, func(node string) bool { return s.epochs.better(node, epoch) }) {
-			return true
-		}
-	}
-	return false
+// BetterSince says whether some of the nodes may have more to give than they had in an epoch.
+func (s *Snapshot) BetterSince(epoch int64, nodes []string) bool {
+	return slices.ContainsFunc(nodes, func(node string) bool { return s.epochs.better(node, epoch) })
 }
 
 // claim notes what a plan has on which node.
