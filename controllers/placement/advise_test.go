@@ -23,7 +23,7 @@ func TestAdviceRests(t *testing.T) {
 	ask := func(name string, generation int64) {
 		q := question{placement: types.NamespacedName{Name: name}, generation: generation}
 		known.forget(q.placement) // the cluster changed
-		_, _ = known.ask(q, 1, time.Now, func() (*v1alpha1.ShardingPlanSpec, error) { return nil, no })
+		_, _ = known.ask(q, since(1), time.Now, func() (*v1alpha1.ShardingPlanSpec, error) { return nil, no })
 		a.advise(q, no)
 	}
 	look := func(what string, want bool) {

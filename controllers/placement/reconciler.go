@@ -152,6 +152,8 @@ func (r *Reconciler) run(ctx context.Context, p *pass) (ctrl.Result, error) {
 		return ctrl.Result{RequeueAfter: p.after(r.Now())}, errors.Join(p.failed, r.writeStatus(ctx, p))
 	case errors.Is(failed, errFullRound):
 		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // behind those that were served
+	case errors.Is(failed, errLate):
+		return ctrl.Result{RequeueAfter: shareTimes * mostAsking}, nil
 	case errors.Is(failed, ledger.ErrConflict):
 		r.Metrics.Conflicts.Inc()
 		return ctrl.Result{RequeueAfter: contentionDelay()}, nil

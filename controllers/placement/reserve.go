@@ -18,6 +18,9 @@ const maxTurns = 256
 // errFullRound says that others are served first, of whom there are more than one round serves.
 var errFullRound = errors.New("others are served first")
 
+// errLate says that others are asked again about first, which takes a round's share of the time.
+var errLate = errors.New("others are asked again about first")
+
 // settle brings a plan into force that is committed and not active yet. Where that cannot be done, the placement says why, and what it had
 // stays as it is.
 func (r *Reconciler) settle(ctx context.Context, p *pass) error {
@@ -83,6 +86,8 @@ func (r *Reconciler) reserve(ctx context.Context, p *pass) error {
 			return nil
 		case t.full:
 			return errFullRound
+		case t.late:
+			return errLate
 		case t.again:
 		default:
 			if again, err := r.undecided(ctx, p, t); !again || err != nil {

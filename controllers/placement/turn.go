@@ -104,7 +104,7 @@ func (r *Reconciler) attempt(ctx context.Context, placement *v1alpha1.ModelPlace
 		client.ObjectKeyFromObject(placement), placement.UID, placement.Generation, model.version, now.Fingerprint(), known.due(), demand, calibrations, may.most, request.Room.Short(),
 	}
 	var began, answered time.Time // zero where the answer is remembered
-	spec, err := r.answers.ask(question, now.Epoch(), r.Now, func() (*v1alpha1.ShardingPlanSpec, error) {
+	spec, err := r.answers.ask(question, now, r.Now, func() (*v1alpha1.ShardingPlanSpec, error) {
 		began = r.Now()
 		spec, err := r.compute(ctx, request, own, now.Cluster(own, known.shuns))
 		answered = r.Now()

@@ -38,7 +38,7 @@ func (s *sum) take(other sum) {
 func (s *Snapshot) digest(node string) (of sum) {
 	text := make([]byte, 0, 256)
 	if h := s.hosts[node]; h != nil {
-		text = append(text, h.digest[:]...)
+		text = append(text, h.facts().digest[:]...)
 	}
 	text = append(append(append(text, node...), 0), s.claimants[node]...)
 	digest := sha256.Sum256(text)

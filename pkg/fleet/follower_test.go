@@ -154,8 +154,17 @@ func TestIndexKeepsWhatDidNotChange(t *testing.T) {
 		t.Error("a new image of a node is seen as a change")
 	}
 	one.ResourceVersion = "2"
-	if changed := x.Follow(now()); changed.Host("n").Same(before.Host("n")) || changed.Fingerprint() == before.Fingerprint() {
+	one.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionDetected, Status: metav1.ConditionTrue}}
+	if told := x.Follow(now()); !told.Host("n").Same(before.Host("n")) || told.Fingerprint() != before.Fingerprint() {
+		t.Error("a condition of the inventory is seen as a change of what can be planned on")
+	} else if len(told.Host("n").Inventory.Status.Conditions) != 1 {
 		t.Error("a new version of the inventory is not seen")
+	}
+	one.ResourceVersion = "3"
+	one.Status.Devices = slices.Clone(one.Status.Devices)
+	one.Status.Devices[0].Health.State = v1alpha1.Unhealthy
+	if changed := x.Follow(now()); changed.Host("n").Same(before.Host("n")) || changed.Fingerprint() == before.Fingerprint() {
+		t.Error("a device that became unhealthy is not seen")
 	}
 	if before.Host("n").Inventory.ResourceVersion != "1" {
 		t.Error("an earlier snapshot was changed")

@@ -188,7 +188,12 @@ func TestFingerprintFollowsWhatThePlannerSees(t *testing.T) {
 	}
 	for name, change := range map[string]func(*v1alpha1.AcceleratorInventory, *corev1.Node, *[]v1alpha1.ShardingPlan){
 		"inventory": func(i *v1alpha1.AcceleratorInventory, _ *corev1.Node, _ *[]v1alpha1.ShardingPlan) {
-			i.ResourceVersion = "2"
+			i.Status.Devices = append([]v1alpha1.Device{}, i.Status.Devices...)
+			i.Status.Devices[0].Health.State = v1alpha1.Unhealthy
+		},
+		"memory": func(i *v1alpha1.AcceleratorInventory, _ *corev1.Node, _ *[]v1alpha1.ShardingPlan) {
+			i.Status.Devices = append([]v1alpha1.Device{}, i.Status.Devices...)
+			i.Status.Devices[0].Memory = &v1alpha1.DeviceMemory{TotalMiB: 46068, UsedByOthersMiB: 512}
 		},
 		"label": func(_ *v1alpha1.AcceleratorInventory, n *corev1.Node, _ *[]v1alpha1.ShardingPlan) {
 			n.Labels = map[string]string{"zone": "a"}
