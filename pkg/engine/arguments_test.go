@@ -22,8 +22,8 @@ func TestTablesOfArguments(t *testing.T) {
 			if !strings.HasPrefix(a.Source, "https://") {
 				t.Errorf("%s: %s has no source: %q", e.Name, a.Name, a.Source)
 			}
-			if version(t, a.Since) == nil || e.Looked != "" && slices.Compare(version(t, a.Since), version(t, e.Looked)) > 0 {
-				t.Errorf("%s: %s is known since %q, and plans are made for %q", e.Name, a.Name, a.Since, e.Looked)
+			if version(t, a.Since) == nil || slices.Compare(version(t, a.Since), version(t, e.Version())) > 0 {
+				t.Errorf("%s: %s is known since %q, and plans are made for %q", e.Name, a.Name, a.Since, e.Version())
 			}
 			if (a.Takes == Word || a.Takes == WordList) != (len(a.Values) > 0) || a.Most != 0 && a.Most < a.Least {
 				t.Errorf("%s: %s has values %v and a range from %g to %g", e.Name, a.Name, a.Values, a.Least, a.Most)
