@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 
@@ -204,6 +205,17 @@ func (m *memory) updated(shown []v1alpha1.ShardingPlan, namespace, placement str
 	}
 	slices.SortFunc(plans, func(a, b v1alpha1.ShardingPlan) int { return cmp.Compare(a.Name, b.Name) })
 	return plans
+}
+
+// unshown returns the plans that are remembered and not among those that an informer shows.
+func (m *memory) unshown(shown []v1alpha1.ShardingPlan) []*v1alpha1.ShardingPlan {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	missing := maps.Clone(m.plans)
+	for i := range shown {
+		delete(missing, shown[i].UID)
+	}
+	return slices.Collect(maps.Values(missing))
 }
 
 // active returns a plan that is known to be active; nil where it is not.

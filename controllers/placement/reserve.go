@@ -38,7 +38,10 @@ func (r *Reconciler) settle(ctx context.Context, p *pass) error {
 	if len(settled) > 0 {
 		p.replace(&settled[len(settled)-1])
 	}
-	return err
+	if err != nil || len(settled) > 0 {
+		return err
+	}
+	return r.discard(ctx, p)
 }
 
 // wait says why a committed plan is not active. Until it is, the plan that it replaces is the placement's, also when it is being deleted.

@@ -106,7 +106,7 @@ func (r *Reconciler) attempt(ctx context.Context, placement *v1alpha1.ModelPlace
 	var began, answered time.Time // zero where the answer is remembered
 	spec, err := r.answers.ask(question, now, r.Now, func() (*v1alpha1.ShardingPlanSpec, error) {
 		began = r.Now()
-		spec, err := r.compute(ctx, request, own, now.Cluster(own, known.shuns))
+		spec, err := r.compute(ctx, request, own, now.Cluster(placement.UID, own, known.shuns))
 		answered = r.Now()
 		if err != nil {
 			return nil, err

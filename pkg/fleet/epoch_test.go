@@ -176,10 +176,10 @@ func TestHeldPlanIsAsOneThatWasThere(t *testing.T) {
 		if held.Fingerprint() != there.Fingerprint() {
 			t.Errorf("%s: the fingerprints differ", name)
 		}
-		if diff := cmp.Diff(there.Cluster(nil, nil).Free(), held.Cluster(nil, nil).Free()); diff != "" {
+		if diff := cmp.Diff(there.Cluster("", nil, nil).Free(), held.Cluster("", nil, nil).Free()); diff != "" {
 			t.Errorf("%s: free devices (-want +got):\n%s", name, diff)
 		}
-		if free := there.Cluster(nil, nil).Free(); len(free) != 1 || free[0].Device != "d0" {
+		if free := there.Cluster("", nil, nil).Free(); len(free) != 1 || free[0].Device != "d0" {
 			t.Errorf("%s: free are %v", name, free)
 		}
 	}

@@ -49,11 +49,11 @@ func (f *Follower) Follow(now State) *Snapshot {
 	s.epochs = f.epochs
 	f.hosts, f.claimed = s.hosts, maps.Clone(s.claimants) // Hold changes the snapshot's
 	if f.cluster == nil || len(changed) > len(s.hosts)/rebuildShare {
-		f.cluster = NewCluster(s.nodes(nil))
+		f.cluster = NewCluster(s.nodes("", nil))
 	} else {
 		for _, name := range slices.Sorted(maps.Keys(changed)) {
 			if h := s.hosts[name]; h != nil && h.plannable() {
-				f.cluster.Update(s.node(h, nil, nil))
+				f.cluster.Update(s.node(h, leavingFor("", nil), nil))
 			} else {
 				f.cluster.Remove(name)
 			}

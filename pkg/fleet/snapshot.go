@@ -115,7 +115,7 @@ func (s *Snapshot) Hold(plan *v1alpha1.ShardingPlan) {
 		s.claimants[node] = s.describeClaims(node)
 		s.sum.add(s.digest(node))
 		if h := s.hosts[node]; h != nil && h.plannable() {
-			s.cluster.Update(s.node(h, nil, nil))
+			s.cluster.Update(s.node(h, leavingFor("", nil), nil))
 		}
 	}
 }

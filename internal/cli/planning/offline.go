@@ -51,7 +51,7 @@ func planOffline(m *Manifests, streams term.Streams, explained bool) ([]decision
 	}
 	m.site = sizing.SiteOf(m.Calibrations, streams)
 	now := m.Snapshot()
-	cluster, hosts := now.Cluster(nil, nil), MeshHosts(m, now)
+	cluster, hosts := now.Cluster("", nil, nil), MeshHosts(m, now)
 	decisions := make([]decision, len(m.Placements))
 	for i := range m.Placements {
 		d := &decisions[i]

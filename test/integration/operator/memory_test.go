@@ -152,3 +152,22 @@ func TestOneWriteCommitsSeveralPlans(t *testing.T) {
 		}
 	}
 }
+
+// An informer whose watch was interrupted while a plan was made and deleted never tells of it. The plan is looked for, and holds nothing any more.
+func TestPlanThatNoInformerEverShowedIsLookedFor(t *testing.T) {
+	w := newWorld(t, justLedger)
+	l := w.ledger(w.WithWatch)
+	made, err := reserve(t.Context(), l, func(context.Context, *ledger.State) (*ledger.Decision, error) {
+		return &ledger.Decision{Plan: planOf("a", 1, pool)}, nil
+	})
+	w.Must(err)
+	w.Must(l.Recheck(t.Context(), nil))
+	if _, err := reserve(t.Context(), l, pool.take("b", 1)); !errors.Is(err, errFull) {
+		t.Errorf("devices of a plan that is there were given away: %v", err)
+	}
+	w.Must(w.Delete(t.Context(), made))
+	w.Must(l.Recheck(t.Context(), nil))
+	if _, err := reserve(t.Context(), l, pool.take("b", 1)); err != nil {
+		t.Errorf("devices of a plan that is gone are not free: %v", err)
+	}
+}
