@@ -39,11 +39,7 @@ func Copies(c *shape.Candidate, copies int) (shape.Layout, bool) {
 
 // Beside places copies beside the devices in taken, and adds the devices of the new copies to it.
 func Beside(c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout, bool) {
-	w := &placer{problem: c.Tier.Problem, pool: c.Flavor.Pool, footprint: c.Footprint, shape: c.Groups(), copies: copies, taken: taken, beside: len(taken) > 0}
-	if c.Ends != nil {
-		w.fix(c.Ends)
-		w.told = c.Tier.Problem.Cuts() != engine.CutAnywhere
-	}
+	w := newPlacer(c, copies, taken)
 	if c.Flavor.Class < 0 {
 		w.seconds = seconds(c)
 	}
@@ -52,4 +48,29 @@ func Beside(c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout,
 		l.Instances = regroup(l.Instances, w.shape.Data, c.Stage())
 	}
 	return l, ok
+}
+
+// HasRoom says whether so many copies of a candidate can be placed. Without a topology level what the largest groups offer decides, since
+// they can be placed anywhere.
+func HasRoom(c *shape.Candidate, copies int) bool {
+	if len(c.Flavor.Pool.Zones) > 0 {
+		_, ok := Copies(c, copies)
+		return ok
+	}
+	w := newPlacer(c, copies, nil)
+	blocks := w.offers()
+	if blocks == nil {
+		return false
+	}
+	_, ok := w.order(blocks)
+	return ok
+}
+
+func newPlacer(c *shape.Candidate, copies int, taken map[int32]bool) *placer {
+	w := &placer{problem: c.Tier.Problem, pool: c.Flavor.Pool, footprint: c.Footprint, shape: c.Groups(), copies: copies, taken: taken, beside: len(taken) > 0}
+	if c.Ends != nil {
+		w.fix(c.Ends)
+		w.told = c.Tier.Problem.Cuts() != engine.CutAnywhere
+	}
+	return w
 }

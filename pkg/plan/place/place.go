@@ -26,24 +26,11 @@ type placer struct {
 // place finds devices for all copies, or none. Without a topology level it fails only where no choice of this shape's
 // tensor groups would do.
 func (w *placer) place() (shape.Layout, bool) {
-	p, f, s := w.pool, w.footprint, w.shape
-	if s.Stages == 1 {
-		w.fix([]int{f.Layers})
-	}
-	count := w.copies * s.Data
-	best := p.GroupCaps(s.Tensor, count*s.Stages)
-	if len(best) < count*s.Stages {
+	blocks := w.offers()
+	if blocks == nil {
 		return shape.Layout{}, false
 	}
-	// The k-th stage in falling need has the k-th block of groups, one for each instance; the least of a block counts.
-	blocks := make([]int64, s.Stages)
-	for i := range blocks {
-		blocks[i] = best[(i+1)*count-1]
-	}
-	if s.Stages == 1 && blocks[0] < w.needs[0] {
-		return shape.Layout{}, false
-	}
-	if len(p.Zones) > 0 {
+	if len(w.pool.Zones) > 0 {
 		return w.placeInZones(blocks)
 	}
 	order, ok := w.order(blocks)
@@ -53,10 +40,23 @@ func (w *placer) place() (shape.Layout, bool) {
 	if found, ok := w.placeCopies(); ok {
 		return found, true
 	}
-	if s.Stages == 1 || w.beside {
+	if w.shape.Stages == 1 || w.beside {
 		return shape.Layout{}, false
 	}
 	return w.placeBlocks(blocks, order)
+}
+
+// offers returns what the largest groups of the pool offer, one block of them for each stage in falling need, which has a group for each
+// instance, of which the least counts. It returns nothing where there are too few of them, or none large enough for a single stage.
+func (w *placer) offers() []int64 {
+	if w.shape.Stages == 1 {
+		w.fix([]int{w.footprint.Layers})
+	}
+	blocks := w.pool.Blocks(w.shape.Tensor, w.copies*w.shape.Data, w.shape.Stages)
+	if w.shape.Stages == 1 && blocks != nil && blocks[0] < w.needs[0] {
+		return nil
+	}
+	return blocks
 }
 
 // placeInZones finds devices for all copies, each within a zone. An order of the largest groups of all zones is looked for last: most shapes that no zone
