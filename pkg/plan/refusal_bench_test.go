@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -11,37 +12,49 @@ import (
 	"github.com/rankwright/rankwright/test/plantest"
 )
 
+// BenchmarkScaleReason says why what does not fit is refused, which the operator waits for.
+func BenchmarkScaleReason(b *testing.B) {
+	benchmarkRefusals(b, func(*plan.Unplaceable) int { return 0 })
+}
+
 // BenchmarkScaleRefusal refuses what does not fit, each with its suggestions.
 func BenchmarkScaleRefusal(b *testing.B) {
+	benchmarkRefusals(b, func(no *plan.Unplaceable) int {
+		var advised *plan.Unplaceable
+		if !errors.As(no.Advised(context.Background()), &advised) {
+			b.Fatal("no advice")
+		}
+		return len(advised.Shortfall.Suggestions)
+	})
+}
+
+// benchmarkRefusals measures refusals on four sizes of clusters, after something more is found out about each, which is counted.
+func benchmarkRefusals(b *testing.B, more func(*plan.Unplaceable) int) {
 	for _, n := range []int{10, 100, 1000, 10000} {
 		nodes, err := plantest.Crowded(n)
 		if err != nil {
 			b.Fatal(err)
 		}
-		benchmarkRefusals(b, fmt.Sprintf("nodes=%d", n), nodes)
-	}
-}
-
-func benchmarkRefusals(b *testing.B, size string, nodes []fleet.Node) {
-	cluster := fleet.NewCluster(nodes)
-	for _, kind := range plantest.RefusedKinds() {
-		b.Run(kind.Name+"/"+size, func(b *testing.B) {
-			ask, err := kind.Request()
-			if err != nil {
-				b.Fatal(err)
-			}
-			request := shape.Request{Placement: ask.Placement, Model: ask.Model}
-			b.ReportAllocs()
-			made := 0
-			for b.Loop() {
-				_, err := plan.Plan(cluster, request)
-				var no *plan.Unplaceable
-				if !errors.As(err, &no) {
-					b.Skipf("it fits, or cannot be meant: %v", err)
+		cluster := fleet.NewCluster(nodes)
+		for _, kind := range plantest.RefusedKinds() {
+			b.Run(fmt.Sprintf("%s/nodes=%d", kind.Name, n), func(b *testing.B) {
+				ask, err := kind.Request()
+				if err != nil {
+					b.Fatal(err)
 				}
-				made = len(no.Shortfall.Suggestions)
-			}
-			b.ReportMetric(float64(made), "suggestions")
-		})
+				request := shape.Request{Placement: ask.Placement, Model: ask.Model}
+				b.ReportAllocs()
+				made := 0
+				for b.Loop() {
+					_, err := plan.Within(context.Background(), cluster, request)
+					var no *plan.Unplaceable
+					if !errors.As(err, &no) {
+						b.Skipf("it fits, or cannot be meant: %v", err)
+					}
+					made = more(no)
+				}
+				b.ReportMetric(float64(made), "suggestions")
+			})
+		}
 	}
 }

@@ -102,9 +102,7 @@ func (w *placer) hold(copies [][][][]int32) KeptCopies {
 		if w.stillHolds(instances, where) {
 			k.copies[i] = instances
 			k.Held++
-			for _, at := range slices.Concat(slices.Concat(instances...)...) {
-				w.taken[at] = true
-			}
+			w.take(slices.Concat(slices.Concat(instances...)...))
 		}
 	}
 	return k
@@ -127,9 +125,7 @@ func (k *KeptCopies) Complete() (shape.Layout, *shape.Footprint, bool) {
 		if ok {
 			return l, w.footprint, true
 		}
-		for _, at := range slices.Concat(slices.Concat(l.Instances...)...) {
-			delete(w.taken, at)
-		}
+		w.release(slices.Concat(l.Instances...))
 	}
 	return shape.Layout{}, nil, false
 }

@@ -2,6 +2,7 @@ package place
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/shape"
@@ -34,22 +35,53 @@ func regroup(groups [][][]int32, apart, stage int) [][][]int32 {
 
 // Copies places so many copies of a candidate.
 func Copies(c *shape.Candidate, copies int) (shape.Layout, bool) {
-	return Beside(c, copies, map[int32]bool{})
+	w := newPlacer(c, copies, map[int32]bool{})
+	from := w.choice(copies)
+	if from == nil {
+		return shape.Layout{}, false
+	}
+	l, placed := w.placeShape(c, from)
+	return l, placed == copies
 }
 
-// Beside places copies beside the devices in taken, and adds the devices of the new copies to it.
-func Beside(c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout, bool) {
+// Most places as many copies of a candidate as there is room for beside the devices in taken, up to a number, adds their devices to it, and says
+// how many they are.
+func Most(c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout, int) {
+	w := newPlacer(c, copies, taken)
+	w.copies = sort.Search(copies, func(i int) bool { return w.choice(i+1) == nil })
+	if w.copies == 0 {
+		return shape.Layout{}, 0
+	}
+	return w.placeShape(c, w.choice(w.copies))
+}
+
+// HasRoom says whether so many copies of a candidate can be placed. Without a topology level what the largest groups offer decides, since
+// they can be placed anywhere.
+func HasRoom(c *shape.Candidate, copies int) bool {
+	if len(c.Flavor.Pool.Zones) > 0 {
+		_, ok := Copies(c, copies)
+		return ok
+	}
+	return newPlacer(c, copies, nil).choice(copies) != nil
+}
+
+// placeShape places copies of a candidate's shape.
+func (w *placer) placeShape(c *shape.Candidate, from *choice) (shape.Layout, int) {
+	if c.Flavor.Class < 0 {
+		w.seconds = seconds(c)
+	}
+	l, placed := w.place(from)
+	if placed > 0 {
+		l.Instances = regroup(l.Instances, w.shape.Data, c.Stage())
+	}
+	return l, placed
+}
+
+func newPlacer(c *shape.Candidate, copies int, taken map[int32]bool) *placer {
 	w := &placer{problem: c.Tier.Problem, pool: c.Flavor.Pool, footprint: c.Footprint, shape: c.Groups(), copies: copies, taken: taken, beside: len(taken) > 0}
 	if c.Ends != nil {
 		w.fix(c.Ends)
 		w.told = c.Tier.Problem.Cuts() != engine.CutAnywhere
 	}
-	if c.Flavor.Class < 0 {
-		w.seconds = seconds(c)
-	}
-	l, ok := w.place()
-	if ok {
-		l.Instances = regroup(l.Instances, w.shape.Data, c.Stage())
-	}
-	return l, ok
+	return w
 }

@@ -107,20 +107,12 @@ func (w *placer) placeIn(v *view) ([][][]int32, bool) {
 		stages, ok := w.placeInstance(v)
 		if !ok {
 			for _, stages := range instances {
-				w.release(v, stages)
+				w.release(stages)
 			}
+			v.sites = nil
 			return nil, false
 		}
 		instances = append(instances, stages)
 	}
 	return instances, true
-}
-
-func (w *placer) release(v *view, stages [][]int32) {
-	for _, stage := range stages {
-		for _, at := range stage {
-			delete(w.taken, at)
-		}
-	}
-	v.sites = nil
 }

@@ -144,8 +144,7 @@ func HasRoom(c *shape.Candidate) bool {
 	if !zonesMayHold(c) {
 		return false
 	}
-	_, ok := place.Copies(c, c.Tier.Problem.Copies)
-	return ok
+	return place.HasRoom(c, c.Tier.Problem.Copies)
 }
 
 // zonesMayHold says whether any zone may hold an instance: whether the runs of layers that its groups have room for are

@@ -33,7 +33,14 @@ type numbers struct {
 	// free are the devices that match, and memory the bytes that may be used on all of them together.
 	free   int
 	memory int64
-	known  map[int]least // by the sequences of a copy, which is all that a number decides for one
+	// known are by the sequences of a copy, which is all that a number decides for one.
+	known map[int]takes
+}
+
+// takes is a lower bound of what a copy takes, and by flavor of the devices that it takes on one.
+type takes struct {
+	least
+	on map[*shape.Flavor]int
 }
 
 // least is a lower bound of what a copy takes. It is no devices where no copy can run.
@@ -56,7 +63,7 @@ const (
 )
 
 func newNumbers(t *shape.Problem, settings []shape.Setting) *numbers {
-	f := &numbers{problem: t, settings: settings, known: map[int]least{}}
+	f := &numbers{problem: t, settings: settings, known: map[int]takes{}}
 	for _, s := range settings {
 		seen := t.Match(s.Format, t.Require.Level).Census
 		f.free, f.memory = max(f.free, seen.Matched), max(f.memory, seen.Free)
@@ -89,7 +96,7 @@ func (f *numbers) best() int {
 // bestOf returns the best of the numbers in which copies may be equal, or of the others; 0 where none fits.
 func (f *numbers) bestOf(equal bool) int {
 	best, cost, value := 0, int64(0), 0.0
-	dearer := func(n int) bool { return best > 0 && int64(n)*f.least(n).cost > cost }
+	dearer := func(n int) bool { return best > 0 && int64(n)*f.takes(n).cost > cost }
 	for n, p := range f.tried(equal, f.free, dearer) {
 		found := first(p, slices.Values(f.settings), &Rejections{})
 		if found == nil {
@@ -149,14 +156,16 @@ func (f *numbers) nearest() int {
 	most := f.problem.Spread().Copies
 	near, devices := most, 0
 	for n := f.problem.Copies; n <= most && !f.problem.Stopped(); {
-		if d := n * f.least(n).devices; d > 0 && (devices == 0 || d < devices) {
+		if d := n * f.takes(n).devices; d > 0 && (devices == 0 || d < devices) {
 			near, devices = n, d
 		}
 		within := devices - 1
 		if devices == 0 {
 			within = math.MaxInt
 		}
-		n = f.nextWithin(n, most, within)
+		if n = f.first(n+f.problem.Copies, most, within); n == 0 {
+			break
+		}
 	}
 	return near
 }
@@ -165,28 +174,22 @@ func (f *numbers) nearest() int {
 // no more memory than there is, which may be equal or not, and that leave a copy fewer sequences than a smaller number does. With a
 // number that is left out go those with which a copy takes no less.
 func (f *numbers) tried(equal bool, within int, leaveOut func(n int) bool) iter.Seq2[int, *shape.Problem] {
-	every := everyDifferent
+	w := walk{f, within, everyDifferent}
 	if equal {
-		every = everyEqual
+		w = walk{f, equally, everyEqual}
 	}
 	return func(yield func(int, *shape.Problem) bool) {
-		step := f.problem.Copies
-		for n := step; n <= f.last() && !f.problem.Stopped(); {
-			l := f.least(n)
-			if !f.may(n, within) || leaveOut(n) {
-				n = f.nextWithin(n, f.last(), within)
+		for n := w.from(f.problem.Copies); n > 0; n = w.from(n) {
+			if leaveOut(n) {
+				n = f.next(n, f.last())
 				continue
 			}
-			if int64(n)*l.bytes <= f.memory {
-				if p := f.problem.With(f.problem.InCopies(n)); f.equal(p) == equal && !yield(n, p) {
+			if int64(n)*f.takes(n).bytes <= f.memory {
+				if p := f.problem.With(f.problem.InCopies(n)); (f.may(n, n, equally) && f.equal(p)) == equal && !yield(n, p) {
 					return
 				}
 			}
-			further := n + step*(1+n/step/every)
-			for further <= f.last() && f.problem.Share(further) == f.problem.Share(n) {
-				further += step
-			}
-			n = min(further, f.next(n, min(further, f.last())))
+			n = w.after(n)
 		}
 	}
 }
@@ -233,58 +236,26 @@ func (f *numbers) last() int { return min(shape.MaxCopies, f.free, f.problem.Seq
 // where there is none.
 func (f *numbers) next(n, last int) int {
 	step := f.problem.Copies
-	if end := n + (last-n)/step*step; f.least(end).size == f.least(n).size {
+	if end := n + (last-n)/step*step; f.takes(end).size == f.takes(n).size {
 		return end + step // as on the way there, since a copy takes no more where it has less to hold
 	}
-	return n + step*(1+sort.Search((last-n)/step, func(i int) bool { return f.least(n+step*(1+i)).size != f.least(n).size }))
+	return n + step*(1+sort.Search((last-n)/step, func(i int) bool { return f.takes(n+step*(1+i)).size != f.takes(n).size }))
 }
 
-// may says whether so many copies may take no more than some devices.
-func (f *numbers) may(n, within int) bool {
-	l := f.least(n)
-	return l.devices > 0 && l.devices <= within/n
-}
-
-// nextWithin returns the first of the numbers that next goes through above one whose copies may take no more than some devices; one above the
-// last where there is none. Smaller numbers than another one leave a copy no less, so that most are passed over unseen.
-func (f *numbers) nextWithin(n, last, within int) int {
-	step := f.problem.Copies
-	if found := f.firstWithin(n, n+(last-n)/step*step, within); found > 0 {
-		return found
-	}
-	return last + 1
-}
-
-// firstWithin returns what nextWithin looks for among the numbers above low up to high; 0 where there is none.
-func (f *numbers) firstWithin(low, high, within int) int {
-	step := f.problem.Copies
-	if low >= high || f.problem.Stopped() {
-		return 0
-	}
-	least := f.least(high)
-	if least.devices == 0 || least.devices > within/(low+step) || least.size == f.least(low).size {
-		return 0
-	}
-	if high == low+step {
-		return high
-	}
-	middle := low + (high-low)/step/2*step
-	if found := f.firstWithin(low, middle, within); found > 0 {
-		return found
-	}
-	return f.firstWithin(middle, high, within)
-}
-
-// least returns the least that one of so many copies takes. It falls as they become more, since the load of each does.
-func (f *numbers) least(n int) least {
+// takes returns the least that one of so many copies takes. It falls as they become more, since the load of each does.
+func (f *numbers) takes(n int) takes {
 	share := f.problem.Share(n)
 	found, known := f.known[share]
 	if known {
 		return found
 	}
 	one := f.problem.With(f.problem.InCopies(n)).Alone()
+	found.on = map[*shape.Flavor]int{}
 	take := func(c *shape.Candidate) bool {
-		found = found.or(least{size{c.Total(), int64(c.Total()) * f.rate(c.Flavor.Class)}, int64(c.Data) * c.Footprint.Together(c.Shape)})
+		found.least = found.or(least{size{c.Total(), int64(c.Total()) * f.rate(c.Flavor.Class)}, int64(c.Data) * c.Footprint.Together(c.Shape)})
+		if on := found.on[c.Flavor]; on == 0 || c.Total() < on {
+			found.on[c.Flavor] = c.Total()
+		}
 		return true
 	}
 	f.each(one, take)
@@ -292,7 +263,7 @@ func (f *numbers) least(n int) least {
 		for _, s := range f.settings {
 			a := one.Tier(s)
 			for _, c := range a.Mixed(a.Levels[len(a.Levels)-1]) {
-				take(c)
+				found.least = found.or(least{size{devices: c.Total()}, int64(c.Data) * c.Footprint.Together(c.Shape)})
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/rankwright/rankwright/pkg/plan/place"
@@ -59,7 +58,7 @@ func fill(a *shape.Tier, p *shape.Pool, takes least, next func() *shape.Candidat
 		if len(portions) == maxShapes || !takes.holds(left, devices, bytes) {
 			return nil
 		}
-		l, n := most(c, left, c.Flavor.Devices-used[c.Flavor], taken)
+		l, n := place.Most(c, min(left, (c.Flavor.Devices-used[c.Flavor])/c.Total()), taken)
 		if n == 0 {
 			continue
 		}
@@ -76,28 +75,3 @@ func fill(a *shape.Tier, p *shape.Pool, takes least, next func() *shape.Candidat
 
 // maxShapes is the main shape and the API's bound of ShardingPlanSpec.OtherShapes.
 const maxShapes = 1 + 64
-
-// most places as many copies of a candidate as there is room for, up to a number, where so many devices of its flavor are left.
-func most(c *shape.Candidate, copies, devices int, taken map[int32]bool) (shape.Layout, int) {
-	var found shape.Layout
-	n := largest(copies, func(n int) bool {
-		if n*c.Total() > devices {
-			return false
-		}
-		l, ok := place.Beside(c, n, maps.Clone(taken))
-		if ok {
-			found = l
-		}
-		return ok && len(l.Instances) == n*c.Data
-	})
-	if n == 0 {
-		return shape.Layout{}, 0
-	}
-	if len(found.Instances) != n*c.Data {
-		found, _ = place.Beside(c, n, maps.Clone(taken))
-	}
-	for _, at := range slices.Concat(slices.Concat(found.Instances...)...) {
-		taken[at] = true
-	}
-	return found, n
-}
