@@ -118,9 +118,6 @@ func (f *Footprint) explainWeights(first, end int) []Line {
 		sum := f.trained.of(first, end)
 		lines = append(lines, Line{"weights", "adapters", t.adapters(sum), fmt.Sprintf("%d parameters × %d B / %d ranks", sum, plainBytes(s.Weights), t.weightRanks), ""})
 	}
-	if t := f.training; t != nil && t.gathered > 0 {
-		lines = append(lines, Line{"weights", "gathered", t.gathered, fmt.Sprintf("2 layers × %d B", t.gathered/2), "the layer in use and the next one, whole"})
-	}
 	return lines
 }
 
