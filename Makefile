@@ -195,7 +195,7 @@ fit: ## Fit the constants of the cost model to the tables of tools/fit/truth/mea
 
 # What the tests hold to the tables of ../shared/truth, or of the folder truth of RANKWRIGHT_SHARED. Package by package, so that
 # tests do not slow each other down and the table has an order.
-TRUTH_TESTS := TestRecipes|TestPublished|TestVLLMMeasuredMemory|TestHelixBlocks|TestWhat
+TRUTH_TESTS := TestRecipes|TestPublished|TestCompressedCache|TestVLLMMeasuredMemory|TestHelixBlocks|TestWhat
 TRUTH_TESTS := $(TRUTH_TESTS)|TestErrors|TestChoice|TestHalves|TestRanges|TestPairs|TestAnotherLaboratory|TestGPTOSSElsewhere|TestLeftOut|TestPlanner|TestTables|TestOptimumOfPublishedFleets|TestSplitEquals|TestFSDP|TestSitesOf|TestTheLaboratory
 
 .PHONY: truth

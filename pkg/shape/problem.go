@@ -181,7 +181,6 @@ func (t *Problem) readParallelism(p *v1alpha1.Parallelism) error {
 	if p == nil {
 		return nil
 	}
-	a := &t.Model.Architecture
 	read := func(name string, value *int32, most int) (int, error) {
 		if value == nil {
 			return 0, nil
@@ -195,6 +194,8 @@ func (t *Problem) readParallelism(p *v1alpha1.Parallelism) error {
 	if t.Asked.Tensor, err = read("tensor", p.Tensor, 1024); err != nil {
 		return err
 	}
+	t.pad()
+	a := &t.Model.Architecture
 	if t.Asked.Stages, err = read("pipeline", p.Pipeline, int(a.Layers)); err != nil {
 		return invalid("parallelism.pipeline", fmt.Sprint(*p.Pipeline), fmt.Sprintf("the model has %d layers and every stage needs at least one", a.Layers))
 	}
@@ -224,6 +225,28 @@ func (t *Problem) readParallelism(p *v1alpha1.Parallelism) error {
 		return invalid("parallelism.data", fmt.Sprint(data), fmt.Sprintf("%d instances in all are more than %d", n, 1<<16))
 	}
 	return nil
+}
+
+// pad takes the model as the engine makes it for the tensor degree that is asked for, where it does so on all devices that it serves the model on.
+// Another degree is chosen from those that divide the model.
+func (t *Problem) pad() {
+	cores := 0
+	for i, c := range t.Classes {
+		if t.Require.runs[i] == 0 {
+			continue
+		}
+		own := c.cores(t.Engine)
+		if own == 0 || cores > 0 && own != cores {
+			return
+		}
+		cores = own
+	}
+	if t.Asked.Tensor == 0 || cores == 0 || t.Use != engine.Serving {
+		return
+	}
+	own := *t.Model
+	own.Architecture = *engine.Padded(&own.Architecture, t.Asked.Tensor*cores)
+	t.Model, t.subject = &own, cacheOf(t.Cluster).subject(&own)
 }
 
 func (t *Problem) checkExperts() error {
