@@ -12,12 +12,12 @@ type room struct {
 // worldly are the packages, with those below them, by which code sees more than its arguments or answers differently the
 // next time. A room that may not import them is pure.
 var worldly = []string{
-	"crypto/rand", "github.com/ebitengine/purego", "golang.org/x/sys", "k8s.io/client-go", "math/rand", "net", "os",
+	"crypto/rand", "github.com/ebitengine/purego", "golang.org/x/sys", "k8s.io/cli-runtime", "k8s.io/client-go", "math/rand", "net", "os",
 	"sigs.k8s.io/controller-runtime", "syscall", "time",
 }
 
 // harmless are packages below worldly ones that compute alone.
-var harmless = []string{"k8s.io/client-go/applyconfigurations", "k8s.io/client-go/util/jsonpath", "net/netip", "net/url"}
+var harmless = []string{"k8s.io/cli-runtime/pkg/printers", "k8s.io/client-go/applyconfigurations", "k8s.io/client-go/util/jsonpath", "net/netip", "net/url"}
 
 const (
 	api   = "api/v1alpha1"

@@ -71,7 +71,7 @@ A SiteCalibration in the files of -f is added to. A measurement that it has of t
 	f.StringVar(&options.metrics, "metrics", "", "`URL` of an engine's metrics")
 	f.StringVar(&options.prometheus, "prometheus", "", "`URL` of a Prometheus that has metrics of engines")
 	f.DurationVar(&options.window, "window", time.Minute, "time over which metrics are looked at")
-	term.AddOutput(command, &output, term.Formats...)
+	term.AddOutput(command, &output, term.NamedFormats...)
 	return command
 }
 

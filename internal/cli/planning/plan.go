@@ -58,7 +58,7 @@ is read from the headers of a local file or folder, whatever its spec.model says
 	command.Flags().StringVar(&options.modelFile, "model-file", "", "file or folder with the model of the one placement: safetensors, its index, GGUF, ONNX, PyTorch or config.json")
 	options.measured.Add(command)
 	addNext(command, &options.next)
-	term.AddOutput(command, &output, term.AnswerFormats...)
+	term.AddOutput(command, &output, term.PlanFormats...)
 	return command
 }
 
