@@ -1,7 +1,6 @@
 package holding
 
 import (
-	"cmp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -50,6 +49,12 @@ type Device struct {
 	Seats []Seat `json:"seats,omitempty"`
 }
 
+// In says whether a pod or a placement of a namespace holds the device.
+func (d *Device) In(namespace string) bool {
+	return slices.ContainsFunc(d.Pods, func(p Pod) bool { return p.Namespace == namespace }) ||
+		slices.ContainsFunc(d.Seats, func(s Seat) bool { return s.Namespace == namespace })
+}
+
 // Memory is the memory of a device in MiB.
 type Memory struct {
 	TotalMiB int64 `json:"totalMiB"`
@@ -96,8 +101,35 @@ func (j *join) node(inventory *v1alpha1.AcceleratorInventory) (Node, []Device) {
 		}
 		devices = append(devices, device)
 	}
-	slices.SortStableFunc(devices, func(a, b Device) int { return cmp.Compare(a.ID, b.ID) })
 	return made, devices
+}
+
+// unlisted are the devices of plans that no inventory lists.
+func (j *join) unlisted(listed []Device) []Device {
+	known := make(map[place]bool, len(listed))
+	for i := range listed {
+		known[place{listed[i].Node, listed[i].ID}] = true
+	}
+	why := "its node's inventory does not list it"
+	if !j.state.Sees(Inventories) {
+		why = "inventories are not seen"
+	}
+	var devices []Device
+	for at, seats := range j.seats {
+		if !known[at] {
+			devices = append(devices, Device{Node: at.node, ID: at.id, Vendor: at.id.Vendor(), Condition: Reserved, Why: why, Seats: seats, Memory: planned(seats), Pods: j.bound[at]})
+		}
+	}
+	return devices
+}
+
+// planned is the memory that the plans of seats take of a device.
+func planned(seats []Seat) Memory {
+	var m Memory
+	for i := range seats {
+		m.PlannedMiB = max(m.PlannedMiB, seats[i].PlannedMiB)
+	}
+	return m
 }
 
 // refusals are why no plan may use the devices of a node; nil for a node on which nothing can be planned.
@@ -127,11 +159,9 @@ func (j *join) device(inventory *v1alpha1.AcceleratorInventory, d *v1alpha1.Devi
 	if d.Partition != nil {
 		made.Parent = d.Partition.Parent
 	}
+	made.Memory = planned(made.Seats)
 	if d.Memory != nil {
-		made.Memory = Memory{TotalMiB: d.Memory.TotalMiB, OthersMiB: d.Memory.UsedByOthersMiB}
-	}
-	for i := range made.Seats {
-		made.Memory.PlannedMiB = max(made.Memory.PlannedMiB, made.Seats[i].PlannedMiB)
+		made.Memory.TotalMiB, made.Memory.OthersMiB = d.Memory.TotalMiB, d.Memory.UsedByOthersMiB
 	}
 	return made
 }

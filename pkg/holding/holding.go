@@ -3,6 +3,7 @@
 package holding
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -48,7 +49,7 @@ func (s *State) Sees(kind string) bool {
 
 // Fleet is who holds what.
 type Fleet struct {
-	// Devices are in order of node and id; processors of hosts are none.
+	// Devices are in order of node and id: those of the inventories without processors of hosts, and those that only plans name.
 	Devices []Device
 	// Nodes are those that have an inventory, in order of their names.
 	Nodes []Node
@@ -79,11 +80,13 @@ type place struct {
 func Of(s *State) *Fleet {
 	j := joinOf(s)
 	f := &Fleet{Unseen: s.Unseen}
-	inventories := slices.SortedFunc(slices.Values(pointers(s.Inventories)), func(a, b *v1alpha1.AcceleratorInventory) int { return compareNames(a, b) })
+	inventories := slices.SortedFunc(slices.Values(pointers(s.Inventories)), compareNames)
 	for _, inventory := range inventories {
 		node, devices := j.node(inventory)
 		f.Nodes, f.Devices = append(f.Nodes, node), append(f.Devices, devices...)
 	}
+	f.Devices = append(f.Devices, j.unlisted(f.Devices)...)
+	slices.SortStableFunc(f.Devices, func(a, b Device) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.ID, b.ID)) })
 	f.Placements = j.placements(f.Devices)
 	return f
 }

@@ -161,7 +161,7 @@ func TestTotals(t *testing.T) {
 	}
 	want := Totals{
 		Devices: 4, Healthy: 3, Conditions: map[Condition]int{InUse: 1, Reserved: 1, Idle: 2},
-		MemoryMiB: 320000, HeldMiB: 160000, PlannedMiB: 30001, OthersMiB: 500, FreeMiB: 159500, IdleMicroUSDPerHour: hour, Unpriced: 1,
+		MemoryMiB: 320000, HeldMiB: 160000, PlannedMiB: 30001, OthersMiB: 500, FreeMiB: 159500, MicroUSDPerHour: 3 * hour, IdleMicroUSDPerHour: hour, Unpriced: 1,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -189,6 +189,23 @@ func TestPlacements(t *testing.T) {
 	}
 	if got[1].Totals.Devices != 2 || got[1].Totals.PlannedMiB != 30001 {
 		t.Errorf("totals %+v", got[1].Totals)
+	}
+}
+
+// What only a plan names is reserved, whether its node lost it or its inventory is not seen.
+func TestUnlisted(t *testing.T) {
+	gone := world()
+	gone.Inventories[0].Status.Devices = gone.Inventories[0].Status.Devices[:2] // d and c
+	unseen := world()
+	unseen.Inventories, unseen.Unseen = nil, []Unseen{{Kind: Inventories}}
+	for why, s := range map[string]*State{"its node's inventory does not list it": gone, "inventories are not seen": unseen} {
+		f := Of(s)
+		if d := f.Devices[0]; d.ID != "a" || d.Condition != Reserved || d.Why != why || d.Memory.PlannedMiB != 20000 {
+			t.Errorf("%+v, want a reserved because %s", d, why)
+		}
+		if n := f.Placements[0].Totals.Devices; n != 2 {
+			t.Errorf("%s: the placement has %d devices, want 2", why, n)
+		}
 	}
 }
 

@@ -12,10 +12,11 @@ import (
 
 // Placement is a placement with what it holds.
 type Placement struct {
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	Model     string `json:"model,omitempty"`
-	Strategy  string `json:"strategy,omitempty"`
+	Namespace string            `json:"namespace"`
+	Name      string            `json:"name"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Model     string            `json:"model,omitempty"`
+	Strategy  string            `json:"strategy,omitempty"`
 	// Plan is the plan in force; empty where none is, or it is not seen.
 	Plan string `json:"plan,omitempty"`
 	// Ready is how many pods run as planned, of how many; Reason says why not all do. Both are the operator's words.
@@ -67,6 +68,7 @@ func (j *join) placements(devices []Device) []Placement {
 
 // described takes over what the operator says of a placement.
 func described(p *Placement, from *v1alpha1.ModelPlacement) {
+	p.Labels = from.Labels
 	p.Model, p.Strategy, p.Plan, p.Ready = from.Status.Model, from.Status.Strategy, from.Status.Plan, from.Status.Summary.Pods
 	if ready := meta.FindStatusCondition(from.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
 		p.Reason = ready.Reason

@@ -22,8 +22,9 @@ type Totals struct {
 	PlannedMiB int64 `json:"plannedMiB"`
 	OthersMiB  int64 `json:"othersMiB"`
 	FreeMiB    int64 `json:"freeMiB"`
-	// IdleMicroUSDPerHour is what the idle devices cost, in millionths of a US dollar an hour, by the cheapest known offer of each product; Unpriced counts the
-	// idle devices of which no price is known.
+	// MicroUSDPerHour is what the devices cost, in millionths of a US dollar an hour, by the cheapest known offer of each product, IdleMicroUSDPerHour what the
+	// idle ones of them do. Unpriced counts the devices of which no price is known.
+	MicroUSDPerHour     int64 `json:"microUSDPerHour"`
 	IdleMicroUSDPerHour int64 `json:"idleMicroUSDPerHour"`
 	Unpriced            int   `json:"unpriced,omitempty"`
 }
@@ -48,12 +49,13 @@ func (t *Totals) Add(d *Device) {
 	if d.Held() {
 		t.HeldMiB += d.Memory.TotalMiB
 	}
+	cost, known := d.Hourly()
+	t.MicroUSDPerHour += cost
 	if d.Condition == Idle {
-		cost, known := d.Hourly()
 		t.IdleMicroUSDPerHour += cost
-		if !known {
-			t.Unpriced++
-		}
+	}
+	if !known {
+		t.Unpriced++
 	}
 }
 

@@ -106,7 +106,7 @@ func (f *flags) run(ctx context.Context, streams term.Streams, files []string, o
 	if err != nil {
 		return err
 	}
-	return term.Write(streams.Out, output, kept, func(p *term.Page) { show(p, rows, output.Wide()) })
+	return streams.Write(output, kept, func(p *term.Page) { show(p, rows, output.Wide()) })
 }
 
 // known is what flags and the files of -f say.

@@ -122,7 +122,7 @@ func (o *planFlags) ask(read *Manifests, streams term.Streams, changed func(stri
 
 // writeDecisions writes plans to the output, and why there are none to the errors.
 func writeDecisions(streams term.Streams, decisions []decision, output term.Format, show func(*decision, *term.Page, term.Format)) error {
-	err := term.Write(streams.Out, output, listOf(decisions), func(p *term.Page) {
+	err := streams.Write(output, listOf(decisions), func(p *term.Page) {
 		for i := range decisions {
 			p.Paragraph()
 			show(&decisions[i], p, output)

@@ -129,7 +129,16 @@ func Complete[T ~string](command *cobra.Command, flag string, values []T) {
 var encoders = map[Format]func(w *bytes.Buffer, object any) error{FormatJSON: writeJSON, FormatYAML: writeYAML, FormatName: writeNames}
 
 // Write prints an object in a format for machines, else the page that show puts together.
+func (s Streams) Write(f Format, object any, show func(*Page)) error {
+	return write(s.Out, f, object, show, s.Width)
+}
+
+// Write does what Streams.Write does, for what is no terminal.
 func Write(w io.Writer, f Format, object any, show func(*Page)) error {
+	return write(w, f, object, show, 0)
+}
+
+func write(w io.Writer, f Format, object any, show func(*Page), width int) error {
 	var out bytes.Buffer
 	name, _, argued := f.Cut()
 	encode, encoded := encoders[f]
@@ -143,7 +152,7 @@ func Write(w io.Writer, f Format, object any, show func(*Page)) error {
 	case encoded:
 		err = encode(&out, object)
 	default:
-		page := Page{Wide: f.Wide()}
+		page := Page{Wide: f.Wide(), Width: width}
 		show(&page)
 		out.WriteString(page.String())
 	}
