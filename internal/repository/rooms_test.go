@@ -109,8 +109,8 @@ var rooms = []room{
 		world: []string{"k8s.io/client-go", "net", "time"},
 	},
 	{folder: "internal/cli", imports: []string{
-		api, words, "internal/cli/cluster", "internal/cli/term", "internal/version", "pkg/accelerator", "pkg/cost", "pkg/detect", "pkg/engine", "pkg/estimate",
-		"pkg/fleet", "pkg/holding", "pkg/inventory", "pkg/launch", "pkg/memory", "pkg/mesh", "pkg/model", "pkg/plan", "pkg/plan/explain", "pkg/plan/synthetic",
+		api, words, "internal/cli/cluster", "internal/cli/term", "internal/version", "pkg/accelerator", "pkg/binding", "pkg/cost", "pkg/detect", "pkg/engine",
+		"pkg/estimate", "pkg/fleet", "pkg/holding", "pkg/inventory", "pkg/launch", "pkg/memory", "pkg/mesh", "pkg/model", "pkg/plan", "pkg/plan/explain", "pkg/plan/synthetic",
 		"pkg/price", "pkg/replay", "pkg/shape", "pkg/site",
 	}, world: []string{"os", "time"}},
 	{folder: "internal/cli/clitest", imports: []string{"internal/cli/term", "internal/repository"}, world: worldly},

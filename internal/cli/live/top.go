@@ -120,7 +120,7 @@ func (o *topOptions) run(ctx context.Context, streams term.Streams, view *topVie
 		if err != nil {
 			return err
 		}
-		return streams.Write(o.output, object, func(p *term.Page) { page(p); l.tellUnseen(p) })
+		return streams.Write(o.output, object, func(p *term.Page) { page(p); tellUnseen(p, l.Unseen) })
 	}
 	if !o.watch {
 		objects, err := of.Read(ctx, streams, read...)
@@ -138,12 +138,19 @@ func (o *topOptions) run(ctx context.Context, streams term.Streams, view *topVie
 }
 
 // tellUnseen says what was not read.
-func (l *look) tellUnseen(p *term.Page) {
-	if len(l.Unseen) == 0 {
-		return
+func tellUnseen(p *term.Page, list []holding.Unseen) {
+	if len(list) > 0 {
+		p.Paragraph()
+		p.Linef("Not permitted: %s.", unseenText(list))
 	}
-	p.Paragraph()
-	p.Linef("Not permitted: %s.", unseenText(l.Unseen))
+}
+
+// permitted is an error where a kind was not read everywhere, which may be why something of it is missing.
+func permitted(list []holding.Unseen, kind string) error {
+	if at := slices.IndexFunc(list, func(u holding.Unseen) bool { return u.Kind == kind }); at >= 0 {
+		return fmt.Errorf("not permitted: %s", unseenText(list[at:at+1]))
+	}
+	return nil
 }
 
 // unseenText lists kinds that were not read, or only in one namespace.

@@ -45,7 +45,7 @@ func shownOf[T any](p *Page, columns []Column[T], things []T) []int {
 	width := -TableGap
 	for _, i := range order {
 		wide := columns[i].width(things) + TableGap
-		if p.Wide || columns[i].Drop == 0 || width+wide <= p.columns() {
+		if p.Wide || columns[i].Drop == 0 || width+wide <= p.Columns() {
 			shown, width = append(shown, i), width+wide
 		}
 	}

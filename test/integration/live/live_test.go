@@ -12,6 +12,7 @@ func TestCommands(t *testing.T) {
 		{"top", top},
 		{"top selects", topSelects},
 		{"top of what is seen", topUnseen},
+		{"tree", tree},
 		{"top watches", topWatch},
 	} {
 		t.Run(test.name, func(t *testing.T) {
