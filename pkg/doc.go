@@ -32,6 +32,7 @@
 // # Who gets what
 //
 //   - fleet makes of nodes, inventories, pods and plans one compact cluster: classes, islands, fabrics, what is taken.
+//   - holding says who holds each device, for people who look: which pod, which rank of which plan, or why nobody does.
 //   - shape knows in which shapes a model can run on the cluster: degrees, bytes, times, and whether there is room.
 //   - plan writes down the best placement of a model on a cluster, or says in numbers why there is none. plan/search finds the
 //     best shape, plan/place names its devices, plan/remedy says what would make a request fit, plan/explain why a plan is as

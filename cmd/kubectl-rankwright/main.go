@@ -5,11 +5,16 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
+
+	xterm "golang.org/x/term"
+	"k8s.io/klog/v2"
 
 	"github.com/rankwright/rankwright/internal/cli"
 	"github.com/rankwright/rankwright/internal/cli/term"
@@ -17,9 +22,21 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := cli.Run(ctx, os.Args[1:], term.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Get: get})
+	klog.SetSlogLogger(slog.New(slog.DiscardHandler)) // commands tell themselves what goes wrong
+	streams := term.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Get: get}
+	streams.Width, streams.Terminal = terminal()
+	code := cli.Run(ctx, os.Args[1:], streams)
 	stop()
 	os.Exit(code)
+}
+
+// terminal says how many columns the terminal has, and whether standard output is one. COLUMNS goes before what the terminal says.
+func terminal() (columns int, is bool) {
+	columns, _, err := xterm.GetSize(int(os.Stdout.Fd()))
+	if said, bad := strconv.Atoi(os.Getenv("COLUMNS")); bad == nil {
+		columns = said
+	}
+	return columns, err == nil
 }
 
 // What is read of an address, and how long that may take.

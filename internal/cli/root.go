@@ -1,5 +1,5 @@
-// Package cli is the commands of kubectl-rankwright: flags, reading files and printing around the pure packages. Nothing in
-// it talks to a cluster.
+// Package cli is the commands of kubectl-rankwright: flags, reading files or a cluster, and printing around the pure packages.
+// Clusters are talked to by package cluster alone.
 package cli
 
 import (
@@ -10,6 +10,7 @@ import (
 
 	"github.com/rankwright/rankwright/internal/cli/calibrate"
 	"github.com/rankwright/rankwright/internal/cli/host"
+	"github.com/rankwright/rankwright/internal/cli/live"
 	"github.com/rankwright/rankwright/internal/cli/planning"
 	"github.com/rankwright/rankwright/internal/cli/ranks"
 	"github.com/rankwright/rankwright/internal/cli/sizing"
@@ -39,13 +40,13 @@ process group. No command talks to a cluster: what a cluster would decide is com
 		SilenceErrors: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return term.Usagef("unknown command %q: use calibrate, cost, detect, estimate, export, mesh, model, models, plan, recommend, simulate or train", args[0])
+				return term.Usagef("unknown command %q: use calibrate, cost, detect, estimate, export, mesh, model, models, plan, recommend, simulate, top, train or tree", args[0])
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	streams = term.Attach(root, streams)
-	root.AddCommand(calibrate.New(streams), sizing.NewCost(streams), host.NewDetect(streams), sizing.NewEstimate(streams, time.Now), ranks.NewExport(streams), ranks.NewMesh(streams), sizing.NewModel(streams), planning.NewModels(streams, time.Now), planning.NewPlan(streams), planning.NewRecommend(streams), planning.NewSimulate(streams, time.Now), sizing.NewTrain(streams))
+	root.AddCommand(calibrate.New(streams), sizing.NewCost(streams), host.NewDetect(streams), sizing.NewEstimate(streams, time.Now), ranks.NewExport(streams), ranks.NewMesh(streams), sizing.NewModel(streams), planning.NewModels(streams, time.Now), planning.NewPlan(streams), planning.NewRecommend(streams), planning.NewSimulate(streams, time.Now), live.NewTop(streams), sizing.NewTrain(streams), live.NewTree(streams))
 	return root
 }

@@ -193,6 +193,14 @@ func (c *Cluster) NodeOf(ref int32) *NodeEntry { return c.nodes[ref>>c.shift] }
 // Nodes returns the nodes in order of their names. A node's place in the list is its number.
 func (c *Cluster) Nodes() []*NodeEntry { return c.nodes }
 
+// NodeNamed returns the node of a name; nil where there is none.
+func (c *Cluster) NodeNamed(name string) *NodeEntry {
+	if at, found := c.place(name); found {
+		return c.nodes[at]
+	}
+	return nil
+}
+
 // Find returns the number of a device; found is false where the cluster does not have it.
 func (c *Cluster) Find(name string, id v1alpha1.DeviceID) (ref int32, found bool) {
 	at, ok := c.place(name)

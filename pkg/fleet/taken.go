@@ -93,16 +93,13 @@ func (s *Snapshot) takeByPods(taken holders, pods []int32, inventory *v1alpha1.A
 
 // takeBound adds as many devices as the operator bound a pod to that are not its plan's: those devices, and for each that somebody else has
 // another one that is free, since the kubelet may have chosen it. A pod that the operator did not bind takes nothing until the kubelet
-// reports it: labels are written by whoever creates pods, and the annotations by the operator alone, which an admission policy sees to.
+// reports it.
 func takeBound(taken holders, pod *corev1.Pod, p *v1alpha1.ShardingPlan, devices []v1alpha1.Device) {
-	if pod.Annotations[v1alpha1.AnnotationPlacementUID] == "" {
-		return
-	}
 	var planned []v1alpha1.DeviceID
 	if p != nil {
 		planned = devicesOn(pod.Spec.NodeName, p)
 	}
-	for _, id := range boundTo(pod) {
+	for _, id := range BoundTo(pod) {
 		if slices.Contains(planned, id) {
 			continue
 		}
@@ -120,8 +117,12 @@ func takeBound(taken holders, pod *corev1.Pod, p *v1alpha1.ShardingPlan, devices
 	}
 }
 
-// boundTo returns the devices that a pod was bound to.
-func boundTo(pod *corev1.Pod) []v1alpha1.DeviceID {
+// BoundTo returns the devices that the operator bound a pod to; nil where it did not bind it. Labels are written by whoever creates pods, and the
+// annotations by the operator alone, which an admission policy sees to.
+func BoundTo(pod *corev1.Pod) []v1alpha1.DeviceID {
+	if pod.Annotations[v1alpha1.AnnotationPlacementUID] == "" {
+		return nil
+	}
 	var ids []v1alpha1.DeviceID
 	for id := range strings.SplitSeq(pod.Annotations[v1alpha1.AnnotationDevices], ",") {
 		ids = append(ids, v1alpha1.DeviceID(id))
@@ -145,7 +146,7 @@ func (s *Snapshot) planOf(pod *corev1.Pod) *v1alpha1.ShardingPlan {
 		if uid == "" || p.Namespace != pod.Namespace || p.Spec.Placement.UID != uid || !meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionActive) {
 			continue
 		}
-		if !slices.ContainsFunc(boundTo(pod), func(id v1alpha1.DeviceID) bool { return !slices.Contains(held.devices, id) }) {
+		if !slices.ContainsFunc(BoundTo(pod), func(id v1alpha1.DeviceID) bool { return !slices.Contains(held.devices, id) }) {
 			return p
 		}
 	}

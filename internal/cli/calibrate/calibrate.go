@@ -71,7 +71,7 @@ A SiteCalibration in the files of -f is added to. A measurement that it has of t
 	f.StringVar(&options.metrics, "metrics", "", "`URL` of an engine's metrics")
 	f.StringVar(&options.prometheus, "prometheus", "", "`URL` of a Prometheus that has metrics of engines")
 	f.DurationVar(&options.window, "window", time.Minute, "time over which metrics are looked at")
-	term.AddOutput(command, &output, term.Formats...)
+	term.AddOutput(command, &output, term.NamedFormats...)
 	return command
 }
 
@@ -106,7 +106,7 @@ func (f *flags) run(ctx context.Context, streams term.Streams, files []string, o
 	if err != nil {
 		return err
 	}
-	return term.Write(streams.Out, output, kept, func(p *term.Page) { show(p, rows, output.Wide()) })
+	return streams.Write(output, kept, func(p *term.Page) { show(p, rows, output.Wide()) })
 }
 
 // known is what flags and the files of -f say.

@@ -49,9 +49,7 @@ func TestDetectShowsTheDriversFigure(t *testing.T) {
 		"custom-columns=USED:.memory.usedByOthersMiB": "1536",
 	} {
 		var options detectOptions
-		if err := options.view.output.Set(output); err != nil {
-			t.Fatal(err)
-		}
+		options.view.output = term.Format(output)
 		options.selection.selector = "free>=44532MiB,free<45000MiB"
 		shown, _, err := watched(t, &options, edited(t, same))
 		if err != nil || !strings.Contains(shown, want) || strings.Contains(shown, "nvidia-0000:41:00.0") {
@@ -163,12 +161,11 @@ func TestInventoryViews(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			view := viewOptions{noHeaders: test.noHeaders, summary: test.summary}
-			if err := view.output.Set(test.output); err != nil {
-				t.Fatal(err)
-			}
-			if got := view.output.String(); got != test.output {
-				t.Errorf("%q reads back as %q", test.output, got)
+			var view viewOptions
+			flag := newDeviceOutput(&view.output)
+			view.noHeaders, view.summary = test.noHeaders, test.summary
+			if err := flag.Set(test.output); err != nil || flag.String() != test.output {
+				t.Errorf("%q reads back as %q, %v", test.output, flag, err)
 			}
 			var out bytes.Buffer
 			if err := view.writeTo(&out, stored(t, "inventory.yaml"), readingsOfOne()); err != nil {
@@ -182,11 +179,8 @@ func TestInventoryViews(t *testing.T) {
 func TestNothingInAnInventoryMovesTheCursor(t *testing.T) {
 	found := stored(t, "inventory.yaml")
 	found.Status.Devices[0].Product = "A\x1b[2J40\tx\n"
-	for _, output := range []string{"table", "wide", "tsv", "custom-columns=P:.product"} {
-		view := viewOptions{}
-		if err := view.output.Set(output); err != nil {
-			t.Fatal(err)
-		}
+	for _, output := range []term.Format{"table", "wide", "tsv", "custom-columns=P:.product"} {
+		view := viewOptions{output: output}
 		var out bytes.Buffer
 		if err := view.writeTo(&out, found, nil); err != nil {
 			t.Fatal(err)

@@ -39,8 +39,8 @@ func watched(t *testing.T, options *detectOptions, list ...scan) (out, errs stri
 	var stdout, stderr bytes.Buffer
 	options.watch = len(list) > 1
 	options.interval = time.Second
-	if options.view.output.name == "" {
-		options.view.output.name = "table"
+	if options.view.output == "" {
+		options.view.output = "table"
 	}
 	options.selection.sortBy = "id"
 	work, err := options.work(term.Streams{Out: &stdout, Err: &stderr}, false)
@@ -92,7 +92,7 @@ func TestWatchRefreshesReadings(t *testing.T) {
 		"table": "",
 	} {
 		var options detectOptions
-		options.view.output.name = term.Format(output)
+		options.view.output = term.Format(output)
 		out, _, err := watched(t, &options, edited(t, breaks), edited(t, warms), edited(t, hardly))
 		if err != nil {
 			t.Fatal(err)
@@ -123,7 +123,7 @@ func TestWatchPrintsWhatChanges(t *testing.T) {
 
 func TestWatchForMachinesPrintsTheWholeAnew(t *testing.T) {
 	var options detectOptions
-	options.view.output.name = "yaml"
+	options.view.output = "yaml"
 	out, _, err := watched(t, &options, edited(t, same), edited(t, same), edited(t, breaks), edited(t, warms))
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -16,93 +17,66 @@ import (
 
 // viewOptions say how to show an inventory.
 type viewOptions struct {
-	output             deviceFormat
+	output             term.Format
 	noHeaders, summary bool
 }
 
 func addView(command *cobra.Command, o *viewOptions) {
-	o.output.name = term.FormatTable
 	flags := command.Flags()
-	flags.VarP(&o.output, "output", "o", "output format; columns and paths are applied to each device, with its readings")
+	flags.VarP(newDeviceOutput(&o.output), "output", "o", "output format; columns and paths are applied to each device, with its readings")
 	flags.BoolVar(&o.noHeaders, "no-headers", false, "print the rows of the devices alone")
 	flags.BoolVar(&o.summary, "summary", false, "print counts and sums instead of the devices")
 	term.Complete(command, "output", deviceFormats)
 }
 
-// deviceFormat is the value of detect's --output: a name, and what follows its equals sign.
-type deviceFormat struct {
-	name     term.Format
-	argument string
-	// rows prints devices where the argument says how.
-	rows rowPrinter
-}
+// formatTSV prints devices a line each, with tabs between their values.
+const formatTSV term.Format = "tsv"
 
-// rowPrinter prints devices, as objects.
-type rowPrinter func(w io.Writer, devices []deviceObject, headers bool) error
+// deviceFormats are the formats of detect.
+var deviceFormats = slices.Insert(slices.Clone(term.NamedFormats), 4, formatTSV)
 
-const (
-	formatTSV     term.Format = "tsv"
-	formatName    term.Format = "name"
-	formatColumns term.Format = "custom-columns"
-	formatPath    term.Format = "jsonpath"
-)
+// deviceOutput is the value of detect's --output, whose templates are for one device.
+type deviceOutput struct{ pflag.Value }
 
-// argumentFormats are the formats that need an argument, with what understands it.
-var argumentFormats = map[term.Format]func(string) (rowPrinter, error){
-	formatColumns: parseColumns,
-	formatPath:    parsePath,
-}
-
-// deviceFormats are the formats, and how those begin that need an argument.
-var deviceFormats = append(slices.Clone(term.Formats), formatTSV, formatName, formatColumns+"=", formatPath+"=")
-
-// String, Set and Type make it a flag.
-func (f *deviceFormat) String() string {
-	if f.argument == "" {
-		return string(f.name)
-	}
-	return string(f.name) + "=" + f.argument
+func newDeviceOutput(f *term.Format) pflag.Value {
+	return deviceOutput{term.OneOf(f, deviceFormats...)}
 }
 
 // Set takes one of the formats.
-func (f *deviceFormat) Set(text string) error {
-	name, argument, _ := strings.Cut(text, "=")
-	made := deviceFormat{name: term.Format(name), argument: argument}
-	if parse, ok := argumentFormats[made.name]; ok {
-		var err error
-		if made.rows, err = parse(argument); err != nil {
-			return err
+func (o deviceOutput) Set(text string) error {
+	if name, template, _ := term.Format(text).Cut(); name == term.FormatPath {
+		for _, root := range []string{".status", ".spec", ".metadata", ".items"} {
+			if strings.Contains(template, "{"+root) {
+				return fmt.Errorf("template %q: a device has no %s: the template is applied to each device: write '{.id}', or use -o json for the whole inventory", template, root)
+			}
 		}
-	} else if !slices.Contains(deviceFormats, term.Format(text)) {
-		return fmt.Errorf("use one of %s", term.Joined(deviceFormats, ", "))
 	}
-	*f = made
-	return nil
+	return o.Value.Set(text)
 }
-
-// Type returns what the help shows as the type of the value.
-func (f *deviceFormat) Type() string { return term.Joined(deviceFormats, "|") }
 
 // watchable says whether changes can follow what is printed.
 func (o *viewOptions) watchable() bool {
-	return !o.summary && !o.noHeaders && slices.Contains(term.Formats, o.output.name)
+	return !o.summary && !o.noHeaders && slices.Contains([]term.Format{term.FormatTable, term.FormatWide, term.FormatJSON, term.FormatYAML}, o.output)
 }
 
 // writeTo shows an inventory.
 func (o *viewOptions) writeTo(w io.Writer, shown *v1alpha1.AcceleratorInventory, readings backend.Readings) error {
 	devices := withReadings(shown.Status.Devices, readings)
 	var object any = documentOf(shown, devices)
+	_, _, argued := o.output.Cut()
 	switch {
 	case o.summary:
 		object = summaryOf(shown)
-	case o.output.rows != nil:
-		objects, err := objectsOf(devices)
+	case argued:
+		objects, err := term.Decode[[]term.Object](devices)
 		if err != nil {
 			return err
 		}
-		return o.output.rows(w, objects, !o.noHeaders)
+		return term.WriteRows(w, o.output, objects, !o.noHeaders)
+	case o.output == term.FormatName:
+		object = deviceNames(devices)
 	}
-	return term.Write(w, o.output.name, object, func(p *term.Page) { o.show(p, shown, devices) })
+	return term.Write(w, o.output, object, func(p *term.Page) { o.show(p, shown, devices) })
 }
 
 // show writes an inventory for people, or devices a line each.
@@ -110,11 +84,7 @@ func (o *viewOptions) show(p *term.Page, shown *v1alpha1.AcceleratorInventory, d
 	switch {
 	case o.summary:
 		printSummary(p, shown, !o.noHeaders)
-	case o.output.name == formatName:
-		for _, d := range devices {
-			p.Raw(string(d.ID))
-		}
-	case o.output.name == formatTSV:
+	case o.output == formatTSV:
 		header, rows := cellsOf(tsvColumns, devices)
 		if !o.noHeaders {
 			rows = slices.Insert(rows, 0, header)
@@ -126,8 +96,20 @@ func (o *viewOptions) show(p *term.Page, shown *v1alpha1.AcceleratorInventory, d
 			p.Raw(strings.Join(row, "\t"))
 		}
 	default:
-		printInventory(p, shown, devices, o.output.name.Wide(), !o.noHeaders)
+		printInventory(p, shown, devices, o.output.Wide(), !o.noHeaders)
 	}
+}
+
+// deviceNames are devices of which only the ids are printed.
+type deviceNames []liveDevice
+
+// Names are the ids.
+func (d deviceNames) Names() []string {
+	names := make([]string, len(d))
+	for i := range d {
+		names[i] = string(d[i].ID)
+	}
+	return names
 }
 
 // inventoryDocument is an inventory as -o json and yaml print it: as the node agent would write it, with the present readings of

@@ -18,17 +18,17 @@ import (
 // shown, so their changes are, too.
 func (d *detection) tell(last, now *scan) error {
 	before, after := &last.inventory.Status, &now.inventory.Status
-	if d.view.output.name.Machine() {
+	if d.view.output.Machine() {
 		if len(inventory.Diff(before, after)) == 0 && equality.Semantic.DeepEqual(last.readings, now.readings) {
 			return nil
 		}
-		if d.view.output.name == term.FormatYAML {
+		if d.view.output == term.FormatYAML {
 			_, _ = fmt.Fprintln(d.streams.Out, "---")
 		}
 		return d.view.writeTo(d.streams.Out, now.inventory, now.readings)
 	}
 	changes := inventory.Diff(inSteps(before), inSteps(after))
-	if d.view.output.name.Wide() {
+	if d.view.output.Wide() {
 		changes = append(changes, readingChanges(last, now)...)
 	}
 	return printChanges(d.streams.Out, d.now(), changes, now.inventory)

@@ -66,7 +66,7 @@ func runFit(ctx context.Context, streams term.Streams, now func() time.Time, fla
 		progress.Tell("%d of %d models planned", i+1, len(models))
 	}
 	slices.SortStableFunc(fit.Models, func(a, b FittedModel) int { return order(a.Fits, b.Fits) })
-	return term.Write(streams.Out, flags.output, &fit, func(p *term.Page) { fit.print(p, flags.output.Wide()) })
+	return streams.Write(flags.output, &fit, func(p *term.Page) { fit.print(p, flags.output.Wide()) })
 }
 
 // order puts what is before what is not.

@@ -117,7 +117,7 @@ func listCatalogue(streams term.Streams, output term.Format) error {
 	for i, m := range models {
 		list[i] = catalogued(m)
 	}
-	return term.Write(streams.Out, output, list, func(p *term.Page) {
+	return streams.Write(output, list, func(p *term.Page) {
 		p.Table([]string{"NAME", "PARAMETERS", "ACTIVE", "CONTEXT", "PUBLISHED IN"}, term.Rows(list, func(c *CataloguedModel) []any {
 			return []any{c.Name, term.Billions(c.Parameters), term.Billions(c.ActiveParameters), contextText(c.MaxContext), term.Joined(c.Published, ", ")}
 		}))

@@ -174,18 +174,9 @@ func modelOf(p *v1alpha1.ModelPlacement, configMaps []corev1.ConfigMap) (*model.
 }
 
 // Snapshot is the cluster of the files, without the plans of placements that are planned anew. An inventory without a Node
-// stands for a node that is ready and has the one label that every kubelet sets, the name of its host.
+// stands for a node that is ready.
 func (m *Manifests) Snapshot() *fleet.Snapshot {
-	now := fleet.State{Inventories: m.Inventories, Nodes: slices.Clone(m.Nodes), PodsUnknown: true}
-	known := map[string]bool{}
-	for i := range m.Nodes {
-		known[m.Nodes[i].Name] = true
-	}
-	for i := range m.Inventories {
-		if name := m.Inventories[i].Name; !known[name] {
-			now.Nodes = append(now.Nodes, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}}})
-		}
-	}
+	now := fleet.State{Inventories: m.Inventories, Nodes: fleet.WithStandIns(m.Nodes, m.Inventories), PodsUnknown: true}
 	anew := map[string]bool{}
 	for i := range m.Placements {
 		anew[fullName(&m.Placements[i])] = true

@@ -58,7 +58,7 @@ is read from the headers of a local file or folder, whatever its spec.model says
 	command.Flags().StringVar(&options.modelFile, "model-file", "", "file or folder with the model of the one placement: safetensors, its index, GGUF, ONNX, PyTorch or config.json")
 	options.measured.Add(command)
 	addNext(command, &options.next)
-	term.AddOutput(command, &output, term.AnswerFormats...)
+	term.AddOutput(command, &output, term.PlanFormats...)
 	return command
 }
 
@@ -122,7 +122,7 @@ func (o *planFlags) ask(read *Manifests, streams term.Streams, changed func(stri
 
 // writeDecisions writes plans to the output, and why there are none to the errors.
 func writeDecisions(streams term.Streams, decisions []decision, output term.Format, show func(*decision, *term.Page, term.Format)) error {
-	err := term.Write(streams.Out, output, listOf(decisions), func(p *term.Page) {
+	err := streams.Write(output, listOf(decisions), func(p *term.Page) {
 		for i := range decisions {
 			p.Paragraph()
 			show(&decisions[i], p, output)

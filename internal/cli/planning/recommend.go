@@ -53,7 +53,7 @@ taken than the objective needs; --replicas asks for more copies, --total-sequenc
 	measured.Add(command)
 	addNext(command, &next)
 	synonyms(command, map[string]string{"concurrency": "max-sequences", "weights": "quantization"})
-	term.AddOutput(command, &output, term.AnswerFormats...)
+	term.AddOutput(command, &output, term.PlanFormats...)
 	return command
 }
 

@@ -121,7 +121,7 @@ func runSimulate(ctx context.Context, streams term.Streams, now func() time.Time
 		return err
 	}
 	report.Cluster = describe(&flags.cluster, &spec, len(nodes))
-	err = term.Write(streams.Out, flags.output, report, func(p *term.Page) { report.Print(p, flags.output.Wide()) })
+	err = streams.Write(flags.output, report, func(p *term.Page) { report.Print(p, flags.output.Wide()) })
 	if err != nil || failed == nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func (o *exportOptions) export(streams term.Streams, name string) error {
 	case o.given("pod") || o.given("rank"):
 		return o.writeOne(streams.Out, bundle)
 	case o.output == exportJSON:
-		return term.Write(streams.Out, term.FormatJSON, bundle, nil)
+		return streams.Write(term.FormatJSON, bundle, nil)
 	case o.output == exportEnv:
 		if len(bundle.Pods) != 1 {
 			return term.Usagef("-o env of %d pods: choose one with --pod or a rank with --rank", len(bundle.Pods))

@@ -71,7 +71,7 @@ zone they are in.`,
 					return err
 				}
 			}
-			return term.Write(streams.Out, output, groups, func(p *term.Page) { groups.show(p, output.Wide()) })
+			return streams.Write(output, groups, func(p *term.Page) { groups.show(p, output.Wide()) })
 		},
 	}
 	flags := command.Flags()

@@ -59,7 +59,7 @@ form.`,
 			if err != nil {
 				return err
 			}
-			return term.Write(streams.Out, output, offers, func(p *term.Page) { printOffers(p, offers, output.Wide()) })
+			return streams.Write(output, offers, func(p *term.Page) { printOffers(p, offers, output.Wide()) })
 		},
 	}
 	options.addModel(command, engine.Default)

@@ -170,5 +170,5 @@ func answer(streams term.Streams, output term.Format, object any, warnings []str
 			_, _ = fmt.Fprintf(streams.Err, "warning: %s\n", term.Printable(warning))
 		}
 	}
-	return term.Write(streams.Out, output, object, show)
+	return streams.Write(output, object, show)
 }

@@ -40,7 +40,7 @@ what was assumed. With -o wide every layer has a row of its own.`,
 				return err
 			}
 			found := inspectionOf(c)
-			return term.Write(streams.Out, output, found, func(p *term.Page) { found.show(p, output.Wide()) })
+			return streams.Write(output, found, func(p *term.Page) { found.show(p, output.Wide()) })
 		},
 	}
 	term.AddOutput(command, &output, term.Formats...)

@@ -58,7 +58,7 @@ at full length.`,
 				return err
 			}
 			facts := factsOf(m)
-			return term.Write(streams.Out, output, facts, func(p *term.Page) { printModel(p, &facts, output.Wide()) })
+			return streams.Write(output, facts, func(p *term.Page) { printModel(p, &facts, output.Wide()) })
 		},
 	}
 	term.AddOutput(command, &output, term.Formats...)

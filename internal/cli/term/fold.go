@@ -6,8 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// LineWidth is how many columns what people read has at most, unless it is asked for wide.
-const LineWidth = 120
+// LineWidth is how many columns what people read has at most, unless it is asked for wide. A terminal of fewer columns than leastWidth is not
+// written for.
+const (
+	LineWidth  = 120
+	leastWidth = 60
+)
 
 // unbroken is how long a cell of a table may be and never be broken: `31.9 GiB`, `PP4 x2 BF16`.
 const unbroken = 12

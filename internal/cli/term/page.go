@@ -9,13 +9,23 @@ import (
 )
 
 // Page is what is shown to people, put together before it is printed: writing on it cannot fail. The zero value is empty. What
-// would be wider than LineWidth is folded.
+// would be wider than the page is folded.
 type Page struct {
 	// Wide says that lines are never folded.
 	Wide bool
+	// Width is how many columns the terminal has; 0 stands for LineWidth.
+	Width int
 
 	text   strings.Builder
 	parted bool // an empty line comes before what is written next
+}
+
+// Columns is how many columns a line has at most: that of a text is not read with ease where it is longer than LineWidth, however wide the terminal is.
+func (p *Page) Columns() int {
+	if p.Width <= 0 {
+		return LineWidth
+	}
+	return min(max(p.Width, leastWidth), LineWidth)
 }
 
 // String returns what was written.
@@ -35,13 +45,13 @@ func (p *Page) Raw(line string) { p.write(line + "\n") }
 
 // folded breaks the lines of a text that are too long.
 func (p *Page) folded(text string) string {
-	if p.Wide || len(text) <= LineWidth {
+	if p.Wide || len(text) <= p.Columns() {
 		return text
 	}
 	var out strings.Builder
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSuffix(line, "\n"); columns(line) > LineWidth {
-			line = strings.Join(Fold(line, LineWidth, leading(line)+"  "), "\n")
+		if line = strings.TrimSuffix(line, "\n"); columns(line) > p.Columns() {
+			line = strings.Join(Fold(line, p.Columns(), leading(line)+"  "), "\n")
 		}
 		out.WriteString(line + "\n")
 	}
@@ -76,7 +86,7 @@ func (p *Page) Grid(header []string, rows [][]string, gap int) {
 	}
 	rows = printable(rows)
 	if !p.Wide {
-		rows = foldRows(rows, LineWidth, gap)
+		rows = foldRows(rows, p.Columns(), gap)
 	}
 	for _, row := range rows {
 		_, _ = fmt.Fprintln(table, strings.Join(row, "\t"))
@@ -134,8 +144,8 @@ func (p *Page) Sheet(rows [][2]string) {
 			value = "-"
 		}
 		line := fmt.Sprintf("%-*s   %s", width, row[0]+":", value)
-		if !p.Wide && columns(line) > LineWidth {
-			line = line[:width+3] + strings.Join(Fold(value, LineWidth-width-3, ""), "\n"+strings.Repeat(" ", width+3))
+		if !p.Wide && columns(line) > p.Columns() {
+			line = line[:width+3] + strings.Join(Fold(value, p.Columns()-width-3, ""), "\n"+strings.Repeat(" ", width+3))
 		}
 		p.Raw(line)
 	}

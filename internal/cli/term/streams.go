@@ -34,8 +34,36 @@ type Streams struct {
 	Now   func() time.Time
 	After func(time.Duration) <-chan time.Time
 	Get   func(ctx context.Context, address string) ([]byte, error)
+	// Width is how many columns the terminal has to which Out goes; 0 where nobody knows. Terminal says that it goes to one.
+	Width    int
+	Terminal bool
 
 	told *slog.Logger
+}
+
+// Clear parts what comes next from what was printed before: on a terminal it takes its place.
+func (s Streams) Clear() {
+	parting := "\n"
+	if s.Terminal {
+		parting = "\x1b[H\x1b[2J\x1b[3J"
+	}
+	_, _ = io.WriteString(s.Out, parting)
+}
+
+// Later tells when some time has passed.
+func (s Streams) Later() func(time.Duration) <-chan time.Time {
+	if s.After == nil {
+		return time.After
+	}
+	return s.After
+}
+
+// Clock tells the time.
+func (s Streams) Clock() func() time.Time {
+	if s.Now == nil {
+		return time.Now
+	}
+	return s.Now
 }
 
 // usageError is a mistake in the command line.

@@ -1,0 +1,2 @@
+// Package live has the commands that look at a cluster and act on it.
+package live

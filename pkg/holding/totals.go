@@ -1,0 +1,105 @@
+package holding
+
+import (
+	"cmp"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/price"
+)
+
+// Totals are counts and sums of devices.
+type Totals struct {
+	Devices int `json:"devices"`
+	// Healthy are those whose health is Healthy, Cordoned those on which nothing new is put.
+	Healthy  int `json:"healthy"`
+	Cordoned int `json:"cordoned,omitempty"`
+	// Conditions counts the devices by their condition.
+	Conditions map[Condition]int `json:"conditions"`
+	// MemoryMiB is all memory, HeldMiB that of devices in use or reserved; of it PlannedMiB is what plans take. OthersMiB is what processes of no known
+	// pod use, and FreeMiB what a new plan may have.
+	MemoryMiB  int64 `json:"memoryMiB"`
+	HeldMiB    int64 `json:"heldMiB"`
+	PlannedMiB int64 `json:"plannedMiB"`
+	OthersMiB  int64 `json:"othersMiB"`
+	FreeMiB    int64 `json:"freeMiB"`
+	// MicroUSDPerHour is what the devices cost, in millionths of a US dollar an hour, by the cheapest known offer of each product, IdleMicroUSDPerHour what the
+	// idle ones of them do. Unpriced counts the devices of which no price is known.
+	MicroUSDPerHour     int64 `json:"microUSDPerHour"`
+	IdleMicroUSDPerHour int64 `json:"idleMicroUSDPerHour"`
+	Unpriced            int   `json:"unpriced,omitempty"`
+}
+
+// Add adds a device.
+func (t *Totals) Add(d *Device) {
+	if t.Conditions == nil {
+		t.Conditions = map[Condition]int{}
+	}
+	t.Devices++
+	t.Conditions[d.Condition]++
+	if d.Health.State == v1alpha1.Healthy {
+		t.Healthy++
+	}
+	if d.Cordoned {
+		t.Cordoned++
+	}
+	t.MemoryMiB += d.Memory.TotalMiB
+	t.PlannedMiB += d.Memory.PlannedMiB
+	t.OthersMiB += d.Memory.OthersMiB
+	t.FreeMiB += d.Memory.FreeMiB
+	if d.Held() {
+		t.HeldMiB += d.Memory.TotalMiB
+	}
+	cost, known := d.Hourly()
+	t.MicroUSDPerHour += cost
+	if d.Condition == Idle {
+		t.IdleMicroUSDPerHour += cost
+	}
+	if !known {
+		t.Unpriced++
+	}
+}
+
+// Held says whether a pod or a plan has the device.
+func (d *Device) Held() bool { return d.Condition == InUse || d.Condition == Reserved }
+
+// Hourly is what the device costs an hour in millionths of a US dollar, and whether that is known. Of partitions no price is.
+func (d *Device) Hourly() (microUSD int64, known bool) {
+	table, err := price.Load()
+	if err != nil || d.Parent != "" {
+		return 0, false
+	}
+	p, known := table.PerDeviceHour(d.Product)
+	return p.MicroUSDPerHour, known
+}
+
+// Sum adds devices up.
+func Sum(devices []Device) Totals {
+	var t Totals
+	for i := range devices {
+		t.Add(&devices[i])
+	}
+	return t
+}
+
+// Group is devices that have something in common.
+type Group struct {
+	Name   string `json:"name"`
+	Totals Totals `json:"totals"`
+}
+
+// Grouped adds devices up by what they have in common, in order of that.
+func Grouped(devices []Device, by func(*Device) string) []Group {
+	groups := map[string]*Group{}
+	for i := range devices {
+		name := by(&devices[i])
+		if groups[name] == nil {
+			groups[name] = &Group{Name: name}
+		}
+		groups[name].Totals.Add(&devices[i])
+	}
+	made := make([]Group, 0, len(groups))
+	for _, group := range sorted(groups, cmp.Compare[string]) {
+		made = append(made, *group)
+	}
+	return made
+}

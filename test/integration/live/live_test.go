@@ -1,0 +1,24 @@
+package live
+
+import "testing"
+
+// TestCommands runs all commands on one cluster. What looks comes before what changes.
+func TestCommands(t *testing.T) {
+	w := newWorld(t)
+	for _, test := range []struct {
+		name string
+		run  func(*world)
+	}{
+		{"top", top},
+		{"top selects", topSelects},
+		{"top of what is seen", topUnseen},
+		{"tree", tree},
+		{"top watches", topWatch},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			own := *w.World
+			own.T = t
+			test.run(&world{&own, w.kubeconfig})
+		})
+	}
+}
