@@ -124,7 +124,7 @@ func TestNothingBetterMeansNothingMoreIsFree(t *testing.T) {
 			p.step(rt)
 			s := f.Follow(p.state(pastNodes))
 			free := map[string]int64{}
-			for _, d := range s.Cluster(nil, nil).Free() {
+			for _, d := range s.Cluster("", nil, nil).Free() {
 				free[d.Node+"/"+string(d.Device)] = d.Bytes
 			}
 			for _, then := range before {
