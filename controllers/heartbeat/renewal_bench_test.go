@@ -18,7 +18,7 @@ func BenchmarkRenewal(b *testing.B) {
 		Namespace: "rankwright-node-agent", Name: holder, UID: "0c3e6a0e-5a0e-4a52-9c46-7f7d5b6a8a11", ResourceVersion: "123456789", CreationTimestamp: metav1.NewTime(now.Time),
 		ManagedFields: []metav1.ManagedFieldsEntry{{
 			Manager: "rankwright-node-agent", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "coordination.k8s.io/v1", Time: &metav1.Time{Time: now.Time}, FieldsType: "FieldsV1",
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:holderIdentity":{},"f:leaseDurationSeconds":{},"f:renewTime":{}}}`)},
+			FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:holderIdentity":{},"f:leaseDurationSeconds":{},"f:renewTime":{}}}`),
 		}},
 	}
 	full := &coordinationv1.Lease{ObjectMeta: meta, Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: seconds, RenewTime: &now}}
