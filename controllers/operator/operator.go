@@ -135,6 +135,10 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 		return nil, err
 	}
 	monitor := &heartbeat.Monitor{Reader: mgr.GetAPIReader(), Namespace: options.AgentNamespace, Now: options.Now}
+	heard, err := heartbeat.NewWatch(mgr.GetConfig(), monitor)
+	if err != nil {
+		return nil, err
+	}
 	steps, err := newRecorder(ctx, mgr, options)
 	if err != nil {
 		return nil, err
@@ -197,6 +201,7 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 		mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
 			return reconciler.Compare(ctx, cmp.Or(options.Comparing, comparingPeriod))
 		})),
+		mgr.Add(heard),
 		mgr.Add(&listener{monitor: monitor, elected: mgr.Elected(), wake: woken, period: period, log: options.Log}),
 	)
 	if options.Observing > 0 {
