@@ -39,6 +39,26 @@ func Pods(spec *v1alpha1.DeviceMeshSpec, size int, launcher string) ([]Pod, erro
 	return slices.Concat(pods...), err
 }
 
+// OnNodes returns a function that tells the devices of each pod that a plan has on each of its nodes, in order of pods, as a placement's launch asks
+// for them. There are none where no pods can be made of the plan, which whoever starts them is told.
+func OnNodes(asked *v1alpha1.Launch) func(*v1alpha1.ShardingPlanSpec) map[string][][]v1alpha1.DeviceID {
+	return func(plan *v1alpha1.ShardingPlanSpec) map[string][][]v1alpha1.DeviceID {
+		described, err := mesh.FromPlan("", plan, nil)
+		if err != nil {
+			return nil
+		}
+		pods, err := Pods(described, asked.PodDevices(), asked.Starter())
+		if err != nil {
+			return nil
+		}
+		nodes := map[string][][]v1alpha1.DeviceID{}
+		for i := range pods {
+			nodes[pods[i].Node] = append(nodes[pods[i].Node], pods[i].Devices)
+		}
+		return nodes
+	}
+}
+
 // podSizes returns the size of the pods of each copy: the one that is given or, where that is 0, what the launcher can start.
 func podSizes(of v1alpha1.Engine, launcher string, copies []mesh.Copy, size int) []int {
 	sizes := slices.Repeat([]int{size}, len(copies))

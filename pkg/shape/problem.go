@@ -27,6 +27,9 @@ type Request struct {
 	Cause Cause
 	// Room is which nodes have room for the placement's pods; nil is room everywhere.
 	Room *fleet.Room
+	// Pods returns the devices of each pod that a plan has on each of its nodes, as its launcher is started; nil takes one pod for all that a copy
+	// has on a node, or one for each so many devices as the placement says.
+	Pods func(*v1alpha1.ShardingPlanSpec) map[string][][]v1alpha1.DeviceID
 	// Tolerations are those that the placement's pods have beside the placement's own.
 	Tolerations []corev1.Toleration
 	// Prices are what devices cost by product; nil takes the built-in table.

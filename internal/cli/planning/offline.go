@@ -13,6 +13,7 @@ import (
 	"github.com/rankwright/rankwright/internal/cli/sizing"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/launch"
 	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan"
@@ -76,6 +77,7 @@ func (d *decision) decide(now *fleet.Snapshot, cluster *fleet.Cluster, m *Manife
 	}
 	request := shape.Request{Placement: d.placement, Model: resolved, Site: m.site}
 	asks, tolerations := fleet.DemandOf(d.placement, m.podsOf(d.placement))
+	request.Pods = launch.OnNodes(d.placement.Spec.Launch)
 	request.Room, request.Tolerations = now.Room(d.name(), asks, m.usage()), tolerations
 	spec, err := plan.Plan(cluster, request)
 	if err != nil {
