@@ -47,6 +47,7 @@ func (p *Pool) Devices() int {
 type zone struct {
 	Parts   []int32
 	Devices int
+	Free    int64 // bytes
 }
 
 // Census counts the devices that were looked at, for the message of a refusal.
@@ -211,6 +212,15 @@ func (p *Pool) finish(zones int, previous bool) {
 		z := &p.Zones[p.Parts[i].Zone]
 		z.Parts = append(z.Parts, int32(i))
 		z.Devices += len(p.Parts[i].Caps)
+	}
+	for _, kind := range p.Kinds {
+		free := int64(0)
+		for _, capacity := range p.Parts[kind[0]].Caps {
+			free += capacity
+		}
+		for _, at := range kind {
+			p.Zones[p.Parts[at].Zone].Free += free
+		}
 	}
 }
 

@@ -41,12 +41,17 @@ type Tier struct {
 
 // Tier returns the tier of a setting.
 func (t *Problem) Tier(s Setting) *Tier {
-	a := &Tier{Problem: t, Setting: s, known: make([]batches, len(t.Classes)+1), degrees: map[*Flavor][]Degrees{}, figures: t.subject.figures(t.loadKey(s.Format))}
+	a := t.tier(s)
 	if t.Prefer != "" {
 		a.Levels = append(a.Levels, t.Match(s.Format, t.Prefer).pools)
 	}
 	a.Levels = append(a.Levels, t.Match(s.Format, t.Require.Level).pools)
 	return a
+}
+
+// tier returns the tier of a setting without its pools.
+func (t *Problem) tier(s Setting) *Tier {
+	return &Tier{Problem: t, Setting: s, known: make([]batches, len(t.Classes)+1), degrees: map[*Flavor][]Degrees{}, figures: t.subject.figures(t.loadKey(s.Format))}
 }
 
 // Settings are the settings in the order in which they are tried, the widest format first. Formats that have no chance where the

@@ -30,12 +30,15 @@ const (
 
 // trial is a problem and its tiers, which the families of a request share.
 type trial struct {
-	problem *shape.Problem
+	problem *shape.Problem // nil where it cannot be meant, or there is no room for what it holds at least
 	tiers   map[shape.Setting]*shape.Tier
 	single  *bool // whether one copy fits
 }
 
 func newTrial(t *shape.Problem) *trial {
+	if t != nil && !t.Enough().May() {
+		t = nil
+	}
 	return &trial{problem: t, tiers: map[shape.Setting]*shape.Tier{}}
 }
 
@@ -78,17 +81,21 @@ func Families(t *shape.Problem) []Family {
 }
 
 // Fits says whether there is any plan. It finds one wherever search does, and does not weigh it against others.
-func Fits(t *shape.Problem) bool { return Holding(t, Families(t)) >= 0 }
+func Fits(t *shape.Problem) bool {
+	tr := newTrial(t)
+	return tr.problem != nil && tr.holding(Families(t)) >= 0
+}
 
 // Holding returns the index of the first family that holds the problem; -1 where none does.
-func Holding(t *shape.Problem, families []Family) int {
-	tr := newTrial(t)
+func Holding(t *shape.Problem, families []Family) int { return newTrial(t).holding(families) }
+
+func (tr *trial) holding(families []Family) int {
 	return slices.IndexFunc(families, func(f Family) bool { return f.holds(tr) })
 }
 
 // holds says whether a request fits in a shape of the family.
 func (f *Family) holds(tr *trial) bool {
-	if tr.problem.Stopped() {
+	if tr.problem == nil || tr.problem.Stopped() {
 		return false
 	}
 	if f.form == formOpen {
@@ -194,10 +201,7 @@ func Most(families []Family, n int, with func(int) *shape.Problem) int {
 	best := 0
 	for i := range families {
 		f := &families[i]
-		holds := func(n int) bool {
-			tr := at(n)
-			return tr.problem != nil && f.holds(tr)
-		}
+		holds := func(n int) bool { return f.holds(at(n)) }
 		if best < n && holds(best+1) {
 			found := best
 			best += largest(n-best, func(m int) bool { return m == 1 || holds(found+m) })
