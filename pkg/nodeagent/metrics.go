@@ -9,6 +9,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/measure"
+	"github.com/rankwright/rankwright/pkg/detect"
 )
 
 // Results of a publication, as the metric counts them. Conflict is a publication of which labels or
@@ -76,7 +77,7 @@ func newMetrics(node, version string) *metrics {
 	maker := measure.For(named)
 	m := &metrics{
 		registry: registry, named: named, devices: newDeviceTables(maker),
-		duration: maker.Histograms("node_agent_detect_duration_seconds", "Time that each detection backend took, and all together.",
+		duration: maker.Histograms("node_agent_detect_duration_seconds", "Time that each detection backend took that was not Absent, and all together.",
 			// From a warm sysfs to a driver tool without persistence mode on eight devices.
 			prometheus.ExponentialBuckets(0.001, 4, 8), "backend"),
 		backends: maker.Table("node_agent_backend_state", "1 for the state that a detection backend is in, 0 for the others.",
@@ -116,8 +117,18 @@ func newMetrics(node, version string) *metrics {
 	return m
 }
 
-func (m *metrics) observeBackend(name string, took time.Duration) {
-	m.duration.WithLabelValues(name).Observe(took.Seconds())
+// took records the times of a detection. Backends that have nothing on this node are most of them: each would be a histogram that tells nothing.
+func (m *metrics) took(report *detect.Report, all time.Duration) {
+	absent := map[string]bool{}
+	for _, b := range report.Status.Backends {
+		absent[b.Name] = b.State == v1alpha1.BackendAbsent
+	}
+	for _, t := range report.Times {
+		if !absent[t.Backend] {
+			m.duration.WithLabelValues(t.Backend).Observe(t.Elapsed.Seconds())
+		}
+	}
+	m.duration.WithLabelValues(allBackends).Observe(all.Seconds())
 }
 
 var backendStates = []v1alpha1.BackendState{

@@ -67,7 +67,7 @@ func TestReadingsAreMetrics(t *testing.T) {
 // Names and helps follow the conventions of Prometheus.
 func TestMetricsFollowTheConventions(t *testing.T) {
 	m := newMetrics("n", "v1")
-	m.observeBackend("nvidia", 1)
+	m.took(&detect.Report{Status: status(backends(backendIs("nvidia", v1alpha1.BackendFound))), Times: []detect.BackendTime{{Backend: "nvidia", Elapsed: 1}}}, 1)
 	m.scanned(ptr(status(backends(backendIs("nvidia", v1alpha1.BackendFound)), h100(0))), later.Time)
 	m.published(published{nextState: nextState{known: known{status: status(nil, h100(0))}}}, nil)
 	m.eventSource.WithLabelValues(triggerDev).Set(1)
