@@ -51,7 +51,7 @@ bin/nvidia-cdi-hook: FORCE
 	  -ldflags "-s -w -linkmode external -extldflags '-static -Wl,-z,lazy'" -o $@ $(HOOK)
 
 .PHONY: generate
-generate: ## Generate deep copies, apply configurations and CRDs from api/, and the chart's files from config/
+generate: ## Generate deep copies, apply configurations and CRDs from api/, the chart's files from config/, and its dashboards
 	@tools/install.sh controller-gen
 	tools/generate.sh
 
@@ -65,6 +65,7 @@ lint: ## Check formatting, vet, linters, and that generated files are up to date
 	  [ -z "$$unformatted" ] || { echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; } >&2
 	@tools/progress.sh "go vet of what golangci-lint leaves out" $(GO) vet $(GENERATED)
 	@tools/progress.sh "golangci-lint" .cache/bin/golangci-lint run ./...
+	@cd tools/dashboards && ../progress.sh "golangci-lint of the dashboards" ../../.cache/bin/golangci-lint run ./...
 	@tools/progress.sh "generated files" tools/generate.sh --check
 
 # Tests do not vet what `make lint` does.

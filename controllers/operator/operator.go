@@ -31,6 +31,7 @@ import (
 	"github.com/rankwright/rankwright/controllers/claims"
 	"github.com/rankwright/rankwright/controllers/cordon"
 	"github.com/rankwright/rankwright/controllers/drain"
+	"github.com/rankwright/rankwright/controllers/figures"
 	"github.com/rankwright/rankwright/controllers/files"
 	"github.com/rankwright/rankwright/controllers/heartbeat"
 	"github.com/rankwright/rankwright/controllers/history"
@@ -257,8 +258,9 @@ func newReconciler(mgr manager.Manager, direct, cached client.Client, options Op
 	if options.Planner == nil {
 		options.Planner = placement.DefaultPlanner
 	}
-	counted, err := placement.NewMetrics(options.Registry, mgr.GetCache())
-	if err := errors.Join(err, options.Registry.Register(verification.Metrics{Cache: mgr.GetCache()})); err != nil {
+	counted, err := placement.NewMetrics(options.Registry)
+	told, unpriced := figures.New(mgr.GetCache())
+	if err := errors.Join(err, unpriced, options.Registry.Register(told), options.Registry.Register(verification.Metrics{Cache: mgr.GetCache()})); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
 	return &placement.Reconciler{

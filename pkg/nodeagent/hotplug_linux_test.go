@@ -189,5 +189,5 @@ func TestEventAsksForADetection(t *testing.T) {
 func isWatched(t *testing.T, agent *Agent, source string) bool {
 	t.Helper()
 	return slices.Contains(gathered(t, agent.metrics.registry, "rankwright_node_agent_event_source_up"),
-		"rankwright_node_agent_event_source_up{source="+source+"} 1")
+		"rankwright_node_agent_event_source_up{node="+agent.options.NodeName+",source="+source+"} 1")
 }

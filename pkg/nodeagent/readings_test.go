@@ -41,7 +41,7 @@ func gathered(t *testing.T, registry *prometheus.Registry, prefix string) []stri
 }
 
 func TestReadingsAreMetrics(t *testing.T) {
-	m := newMetrics("v1")
+	m := newMetrics("n", "v1")
 	status := status(nil, h100(0), h100(1), mi300x(0))
 	m.read(detect.Report{Status: status, Readings: backend.Readings{
 		h100(0).ID: {MemoryUsedMiB: ptr[int64](1024), TemperatureMilliC: ptr[int64](41500), PowerMilliW: ptr[int64](70250), UtilizationPercent: ptr[int64](37)},
@@ -49,11 +49,11 @@ func TestReadingsAreMetrics(t *testing.T) {
 		"gone":     {PowerMilliW: ptr[int64](1)},
 	}})
 	want := []string{
-		"rankwright_device_memory_used_bytes{device=nvidia-0000:10:00.0,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 1.073741824e+09",
-		"rankwright_device_power_watts{device=nvidia-0000:10:00.0,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 70.25",
-		"rankwright_device_power_watts{device=nvidia-0000:11:00.0,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 0",
-		"rankwright_device_temperature_celsius{device=nvidia-0000:10:00.0,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 41.5",
-		"rankwright_device_utilization_ratio{device=nvidia-0000:10:00.0,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 0.37",
+		"rankwright_device_memory_used_bytes{device=nvidia-0000:10:00.0,node=n,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 1.073741824e+09",
+		"rankwright_device_power_watts{device=nvidia-0000:10:00.0,node=n,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 70.25",
+		"rankwright_device_power_watts{device=nvidia-0000:11:00.0,node=n,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 0",
+		"rankwright_device_temperature_celsius{device=nvidia-0000:10:00.0,node=n,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 41.5",
+		"rankwright_device_utilization_ratio{device=nvidia-0000:10:00.0,node=n,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 0.37",
 	}
 	if diff := cmp.Diff(want, gathered(t, m.registry, "rankwright_device_")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -66,8 +66,8 @@ func TestReadingsAreMetrics(t *testing.T) {
 
 // Names and helps follow the conventions of Prometheus.
 func TestMetricsFollowTheConventions(t *testing.T) {
-	m := newMetrics("v1")
-	m.observeBackend("nvidia", 1)
+	m := newMetrics("n", "v1")
+	m.took(&detect.Report{Status: status(backends(backendIs("nvidia", v1alpha1.BackendFound))), Times: []detect.BackendTime{{Backend: "nvidia", Elapsed: 1}}}, 1)
 	m.scanned(ptr(status(backends(backendIs("nvidia", v1alpha1.BackendFound)), h100(0))), later.Time)
 	m.published(published{nextState: nextState{known: known{status: status(nil, h100(0))}}}, nil)
 	m.eventSource.WithLabelValues(triggerDev).Set(1)
