@@ -164,7 +164,7 @@ func (t *Problem) beats(s, other Format) bool {
 	}
 	num, den := model.BytesPer(s.Cache)
 	otherNum, otherDen := model.BytesPer(other.Cache)
-	if num*otherDen > otherNum*den || t.Model.WeightBytes(s.Weights) > t.Model.WeightBytes(other.Weights) {
+	if num*otherDen > otherNum*den || t.subject.weightBytes(s.Weights) > t.subject.weightBytes(other.Weights) {
 		return false
 	}
 	if side := t.Model.BlockSide(s.Weights); side > 1 && side != t.Model.BlockSide(other.Weights) {

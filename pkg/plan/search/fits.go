@@ -1,6 +1,7 @@
 package search
 
 import (
+	"iter"
 	"slices"
 	"sort"
 
@@ -58,26 +59,42 @@ func Families(t *shape.Problem) []Family {
 	if t.Open {
 		return []Family{{form: formOpen}}
 	}
-	var equal, others []Family
-	for _, s := range t.Decisive() {
-		if t.Stopped() {
-			break
-		}
-		for _, pools := range t.Tier(s).Levels {
-			for _, p := range pools {
-				for _, l := range t.FlavorsOf(p) {
-					for _, d := range t.Choices(s, l) {
-						equal = append(equal, Family{setting: s, flavor: l, degree: d})
-					}
+	var equal []Family
+	for s, pools := range tierPools(t) {
+		for _, p := range pools {
+			for _, l := range t.FlavorsOf(p) {
+				for _, d := range t.Choices(s, l) {
+					equal = append(equal, Family{setting: s, flavor: l, degree: d})
 				}
-			}
-			others = append(others, Family{setting: s, pools: pools, form: formMixed})
-			if t.Copies > 1 {
-				others = append(others, Family{setting: s, pools: pools, form: formDifferent})
 			}
 		}
 	}
-	return append(equal, others...)
+	return append(equal, unequal(t)...)
+}
+
+// unequal returns the families whose copies are not of one shape on one flavor.
+func unequal(t *shape.Problem) []Family {
+	var families []Family
+	for s, pools := range tierPools(t) {
+		families = append(families, Family{setting: s, pools: pools, form: formMixed})
+		if t.Copies > 1 {
+			families = append(families, Family{setting: s, pools: pools, form: formDifferent})
+		}
+	}
+	return families
+}
+
+// tierPools are the pools of each level, in the settings that show whether anything fits.
+func tierPools(t *shape.Problem) iter.Seq2[shape.Setting, []*shape.Pool] {
+	return func(yield func(shape.Setting, []*shape.Pool) bool) {
+		for _, s := range t.Decisive() {
+			for _, pools := range t.Tier(s).Levels {
+				if t.Stopped() || !yield(s, pools) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Fits says whether there is any plan. It finds one wherever search does, and does not weigh it against others.

@@ -123,7 +123,7 @@ func fitsInAny(t *shape.Problem) bool {
 		return true
 	}
 	for _, p := range f.tried(false, min(f.free, mostDifferent), never) {
-		if Fits(p) {
+		if newTrial(p).holding(unequal(p)) >= 0 {
 			return true
 		}
 	}
