@@ -40,7 +40,7 @@ func TestNodesHaveRoomForThePodsOfLaunchers(t *testing.T) {
 			Placement: plantest.Placement(2048, 4, plantest.Parallelism(v1alpha1.Parallelism{Tensor: &two, Pipeline: &three})), Model: plantest.Llama(t, 8),
 			Room: snapshot.Room("models/chat", fleet.RequestsOf(pod), &fleet.Usage{}), Pods: launch.OnNodes(nil),
 		}
-		made, err := plan.Within(context.Background(), snapshot.Cluster(nil, nil), request)
+		made, err := plan.Within(context.Background(), snapshot.Cluster("", nil, nil), request)
 		if refused := (*plan.Unplaceable)(nil); (err == nil) != planned || err != nil && !errors.As(err, &refused) {
 			t.Errorf("pods of %d CPU on nodes of 64: %v, %v", asks, made, err)
 		}
