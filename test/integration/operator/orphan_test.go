@@ -23,9 +23,9 @@ import (
 func (w world) abandon(name string) {
 	w.Helper()
 	placement := w.placement(name)
-	mesh := &v1alpha1.DeviceMesh{}
-	w.Must(w.Get(w.Context(), client.ObjectKeyFromObject(placement), mesh))
-	owned, plans := []client.Object{mesh}, w.plans()
+	ranks := &v1alpha1.DeviceMesh{}
+	w.Must(w.Get(w.Context(), client.ObjectKeyFromObject(placement), ranks))
+	owned, plans := []client.Object{ranks}, w.plans()
 	for i := range plans {
 		owned = append(owned, &plans[i])
 	}
