@@ -229,7 +229,7 @@ func (p *place) fillCache(serves bool) error {
 	if !serves || !slices.Contains(Precisions, p.KV) {
 		return nil
 	}
-	if err := p.Engine.RefusesCache(p.KV); err != nil {
+	if err := p.Engine.RefusesCache(p.KV, p.Model.CacheFormat(p.Weights, "")); err != nil {
 		return fmt.Errorf("kv %s: %w", p.KV, err)
 	}
 	return nil

@@ -273,10 +273,14 @@ func (t *Problem) checkExperts() error {
 
 // refusesCache says why the engine cannot keep its cache in the format that is asked for.
 func (t *Problem) refusesCache() error {
-	if p := t.Spec.KVCacheType; p != "" && p != v1alpha1.KVCacheAuto {
-		return t.Engine.RefusesCache(v1alpha1.Precision(p))
+	p, weights := t.Spec.KVCacheType, t.Model.Native
+	if p == "" || p == v1alpha1.KVCacheAuto {
+		return nil
 	}
-	return nil
+	if q := t.Spec.Quantization; q != "" && q != v1alpha1.QuantizationAuto {
+		weights = v1alpha1.Precision(q)
+	}
+	return t.Engine.RefusesCache(v1alpha1.Precision(p), t.Model.CacheFormat(weights, ""))
 }
 
 func (t *Problem) checkWorkload() error {
