@@ -3,6 +3,7 @@ package place
 import (
 	"slices"
 	"sort"
+	"sync"
 
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/shape"
@@ -84,7 +85,7 @@ func HasRoom(c *shape.Candidate, copies int) bool {
 // placeShape places copies of a candidate's shape.
 func (w *placer) placeShape(c *shape.Candidate, from *choice) (shape.Layout, int) {
 	if c.Flavor.Class < 0 {
-		w.seconds = seconds(c)
+		w.seconds = sync.OnceValue(func() stageTime { return seconds(c) })
 	}
 	l, placed := w.place(from)
 	if placed > 0 {

@@ -20,9 +20,8 @@ type placer struct {
 	beside bool // others were there before
 	// alike has a zone stand for all of its form.
 	alike bool
-	// seconds returns how long a device of a class takes for a run of layers; nil where all groups are of one class or
-	// times are not known.
-	seconds func(class int32, first, end int) float64
+	// seconds is nil where all groups are of one class, and returns nil where times are not known.
+	seconds func() stageTime
 }
 
 // choice is the choice of groups that exists if any does: the largest ones, a block of them for each stage.

@@ -39,15 +39,18 @@ func (w *placer) views() *views {
 	if len(p.Zones) == 0 {
 		return &views{left: []*view{{zone: -1, kinds: p.Kinds, like: 1}}}
 	}
+	least := w.shape.Devices() * w.shape.Data
 	v := &views{full: map[fullForm]bool{}, may: map[int32]bool{}}
 	if w.alike {
 		for _, form := range p.ZoneForms() {
-			v.left = append(v.left, &view{zone: form.First, like: form.Zones})
+			if p.Zones[form.First].Devices >= least {
+				v.left = append(v.left, &view{zone: form.First, like: form.Zones})
+			}
 		}
 		return v
 	}
 	order := p.ZoneOrder()
-	order = order[sort.Search(len(order), func(i int) bool { return p.Zones[order[i]].Devices >= w.shape.Devices()*w.shape.Data }):]
+	order = order[sort.Search(len(order), func(i int) bool { return p.Zones[order[i]].Devices >= least }):]
 	all := make([]view, len(order))
 	v.left = make([]*view, len(order))
 	for i, zone := range order {
