@@ -6,21 +6,31 @@ import (
 	"slices"
 )
 
-// ZoneForm stands for zones that nothing but names tells apart, by the parts of one of them: their parts, in the order of their devices, are of the
-// same kinds, and on the same or on other sites.
-type ZoneForm struct{ Parts []int32 }
+// ZoneForm stands for zones that nothing but names tells apart: their parts, in the order of their devices, are of the same kinds, and on the
+// same or on other sites.
+type ZoneForm struct {
+	// First is the first of the zones, Zones how many they are.
+	First int32
+	Zones int
+}
 
 // forms are the forms of a pool's zones.
 type forms struct {
 	all []ZoneForm
 	of  []int32 // by zone; -1 for zones without parts
+	// order is the zones that have parts, those with the fewest devices first, byDevices the forms likewise.
+	order     []int32
+	byDevices []ZoneForm
 }
 
-// ZoneForms returns the forms of the pool's zones.
-func (p *Pool) ZoneForms() []ZoneForm { return p.zoneForms().all }
+// ZoneForms returns the forms of the pool's zones, those with the fewest devices first, then in order of their first zones.
+func (p *Pool) ZoneForms() []ZoneForm { return p.zoneForms().byDevices }
+
+// ZoneOrder returns the zones that have parts, those with the fewest devices first.
+func (p *Pool) ZoneOrder() []int32 { return p.zoneForms().order }
 
 // FormOf returns the number of the form of a zone that has parts.
-func (p *Pool) FormOf(zone int) int32 { return p.zoneForms().of[zone] }
+func (p *Pool) FormOf(zone int32) int32 { return p.zoneForms().of[zone] }
 
 // zoneForms finds the forms of the pool's zones, once.
 func (p *Pool) zoneForms() *forms {
@@ -52,9 +62,15 @@ func (p *Pool) zoneForms() *forms {
 		if !ok {
 			form = int32(len(p.forms.all))
 			known[string(key)] = form
-			p.forms.all = append(p.forms.all, ZoneForm{p.Zones[i].Parts})
+			p.forms.all = append(p.forms.all, ZoneForm{First: int32(i)})
 		}
 		p.forms.of[i] = form
+		p.forms.all[form].Zones++
+		p.forms.order = append(p.forms.order, int32(i))
 	}
+	fewest := func(a, b int32) int { return cmp.Compare(p.Zones[a].Devices, p.Zones[b].Devices) }
+	slices.SortStableFunc(p.forms.order, fewest)
+	p.forms.byDevices = slices.Clone(p.forms.all)
+	slices.SortStableFunc(p.forms.byDevices, func(a, b ZoneForm) int { return fewest(a.First, b.First) })
 	return p.forms
 }

@@ -112,17 +112,18 @@ func (w *placer) hold(copies [][][][]int32) KeptCopies {
 func (k *KeptCopies) Complete() (shape.Layout, *shape.Footprint, bool) {
 	for _, w := range k.placers {
 		l := shape.Layout{Ends: w.ends}
-		views := w.views()
-		ok := true
+		placed, views := 0, w.views()
 		for _, instances := range k.copies {
 			if instances == nil {
-				if instances, ok = w.placeCopy(views); !ok {
-					break
-				}
+				instances, _ = w.placeCopy(views)
+			}
+			if instances == nil {
+				break
 			}
 			l.Instances = append(l.Instances, instances...)
+			placed++
 		}
-		if ok {
+		if placed == len(k.copies) {
 			return l, w.footprint, true
 		}
 		w.release(slices.Concat(l.Instances...))

@@ -3,6 +3,7 @@ package place
 import (
 	"slices"
 	"sort"
+	"sync"
 
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/shape"
@@ -55,20 +56,36 @@ func Most(c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout, i
 	return w.placeShape(c, w.choice(w.copies))
 }
 
+// Count is Most without a layout. Of zones that nothing but names tells apart it looks at one: where there is no room for all copies, all of them are
+// as full.
+func Count(c *shape.Candidate, copies int, taken map[int32]bool) int {
+	if len(c.Flavor.Pool.Zones) == 0 || len(c.Tier.Problem.Keep) > 0 {
+		_, placed := Most(c, copies, taken)
+		return placed
+	}
+	w := newPlacer(c, copies, taken)
+	w.alike = true
+	w.copies = sort.Search(copies, func(i int) bool { return w.choice(i+1) == nil })
+	if w.copies == 0 {
+		return 0
+	}
+	_, placed := w.placeShape(c, w.choice(w.copies))
+	return placed
+}
+
 // HasRoom says whether so many copies of a candidate can be placed. Without a topology level what the largest groups offer decides, since
 // they can be placed anywhere.
 func HasRoom(c *shape.Candidate, copies int) bool {
-	if len(c.Flavor.Pool.Zones) > 0 {
-		_, ok := Copies(c, copies)
-		return ok
+	if len(c.Flavor.Pool.Zones) == 0 {
+		return newPlacer(c, copies, nil).choice(copies) != nil
 	}
-	return newPlacer(c, copies, nil).choice(copies) != nil
+	return Count(c, copies, map[int32]bool{}) == copies
 }
 
 // placeShape places copies of a candidate's shape.
 func (w *placer) placeShape(c *shape.Candidate, from *choice) (shape.Layout, int) {
 	if c.Flavor.Class < 0 {
-		w.seconds = seconds(c)
+		w.seconds = sync.OnceValue(func() stageTime { return seconds(c) })
 	}
 	l, placed := w.place(from)
 	if placed > 0 {

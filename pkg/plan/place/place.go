@@ -18,9 +18,10 @@ type placer struct {
 	told   bool
 	taken  map[int32]bool
 	beside bool // others were there before
-	// seconds returns how long a device of a class takes for a run of layers; nil where all groups are of one class or
-	// times are not known.
-	seconds func(class int32, first, end int) float64
+	// alike has a zone stand for all of its form.
+	alike bool
+	// seconds is nil where all groups are of one class, and returns nil where times are not known.
+	seconds func() stageTime
 }
 
 // choice is the choice of groups that exists if any does: the largest ones, a block of them for each stage.
@@ -85,10 +86,10 @@ func (w *placer) fix(ends []int) {
 }
 
 // placeCopies places copy after copy, each within one zone where there are any, until there is no room for another one. It says how
-// many it placed.
+// many there is room for.
 func (w *placer) placeCopies() (shape.Layout, int) {
 	// A part lies in one zone, so copies that are a single group need no view of a zone.
-	if w.shape.Stages == 1 && (w.shape.Data == 1 || len(w.pool.Zones) == 0) {
+	if w.shape.Stages == 1 && (w.shape.Data == 1 && !w.alike || len(w.pool.Zones) == 0) {
 		groups := w.bestFit(w.pool.Kinds, w.copies*w.shape.Data)
 		placed := len(groups) / w.shape.Data
 		l := shape.Layout{Instances: make([][][]int32, 0, len(groups)), Ends: w.ends}
@@ -99,17 +100,17 @@ func (w *placer) placeCopies() (shape.Layout, int) {
 		return l, placed
 	}
 	var l shape.Layout
-	views := w.views()
-	for placed := range w.copies {
-		instances, ok := w.placeCopy(views)
-		if !ok {
-			l.Ends = w.ends
-			return l, placed
+	placed, views := 0, w.views()
+	for placed < w.copies {
+		instances, in := w.placeCopy(views)
+		if in == nil {
+			break
 		}
 		l.Instances = append(l.Instances, instances...)
+		placed += in.like
 	}
 	l.Ends = w.ends
-	return l, w.copies
+	return l, min(placed, w.copies)
 }
 
 func (w *placer) placeInstance(v *view) ([][]int32, bool) {

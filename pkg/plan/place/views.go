@@ -3,15 +3,18 @@ package place
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // view is a part of the pool that a copy must stay in.
 type view struct {
-	zone  int // -1 for the whole pool
+	zone  int32 // -1 for the whole pool
 	kinds [][]int32
 	sites map[int32]*siteList // by class, -1 for all
+	// like is how many parts of the pool the view stands for.
+	like int
 }
 
 // views are the parts of the pool that a copy may stay in, in the order in which they are tried.
@@ -19,6 +22,8 @@ type views struct {
 	left []*view
 	// full are the forms of untouched zones that had no room.
 	full map[fullForm]bool
+	// may says which forms of zones may hold an instance, as far as asked for.
+	may map[int32]bool
 }
 
 // fullForm is a form of zones without room for a copy: for one whose split is fixed, or in any split.
@@ -30,19 +35,26 @@ type fullForm struct {
 // views returns the zones, those with the fewest devices first so that large ones stay whole; without a topology level,
 // the whole pool.
 func (w *placer) views() *views {
-	if len(w.pool.Zones) == 0 {
-		return &views{left: []*view{{zone: -1, kinds: w.pool.Kinds}}}
+	p := w.pool
+	if len(p.Zones) == 0 {
+		return &views{left: []*view{{zone: -1, kinds: p.Kinds, like: 1}}}
 	}
-	order := make([]int, 0, len(w.pool.Zones))
-	for i := range w.pool.Zones {
-		if w.pool.Zones[i].Devices >= w.shape.Devices()*w.shape.Data {
-			order = append(order, i)
+	least := w.shape.Devices() * w.shape.Data
+	v := &views{full: map[fullForm]bool{}, may: map[int32]bool{}}
+	if w.alike {
+		for _, form := range p.ZoneForms() {
+			if p.Zones[form.First].Devices >= least {
+				v.left = append(v.left, &view{zone: form.First, like: form.Zones})
+			}
 		}
+		return v
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(w.pool.Zones[a].Devices, w.pool.Zones[b].Devices) })
-	all, v := make([]view, len(order)), &views{left: make([]*view, len(order)), full: map[fullForm]bool{}}
+	order := p.ZoneOrder()
+	order = order[sort.Search(len(order), func(i int) bool { return p.Zones[order[i]].Devices >= least }):]
+	all := make([]view, len(order))
+	v.left = make([]*view, len(order))
 	for i, zone := range order {
-		all[i].zone, v.left[i] = zone, &all[i]
+		all[i].zone, all[i].like, v.left[i] = zone, 1, &all[i]
 	}
 	return v
 }
@@ -61,20 +73,20 @@ func kindsOf(p *shape.Pool, parts []int32) [][]int32 {
 	return kinds
 }
 
-// placeCopy places the instances of one copy in the first view that has room. Once the split is fixed, a view that has none has none for later
-// copies either.
-func (w *placer) placeCopy(v *views) ([][][]int32, bool) {
+// placeCopy places the instances of one copy in the first view that has room, and returns the view. Once the split is fixed, a view that has
+// none has none for later copies either.
+func (w *placer) placeCopy(v *views) ([][][]int32, *view) {
 	fixed := w.ends != nil
 	for i, at := range v.left {
 		form, untouched := w.formOf(at, fixed)
-		if untouched && v.full[form] {
+		if untouched && v.full[form] || at.zone >= 0 && !w.mayIn(v, at.zone) {
 			continue
 		}
 		if instances, ok := w.placeIn(at); ok {
 			if fixed {
 				v.left = v.left[i:]
 			}
-			return instances, true
+			return instances, at
 		}
 		if untouched {
 			v.full[form] = true
@@ -83,7 +95,7 @@ func (w *placer) placeCopy(v *views) ([][][]int32, bool) {
 			w.ends, w.needs = nil, nil
 		}
 	}
-	return nil, false
+	return nil, nil
 }
 
 // formOf returns the form of a view, and whether nothing in it is taken or was, so that what holds for it holds for all of that form.
@@ -95,6 +107,39 @@ func (w *placer) formOf(v *view, fixed bool) (form fullForm, untouched bool) {
 		return fullForm{}, false
 	}
 	return fullForm{w.pool.FormOf(v.zone), fixed}, true
+}
+
+// mayIn says whether a zone may hold an instance with all its devices: whether the runs of layers that its groups have room for are enough.
+func (w *placer) mayIn(v *views, zone int32) bool {
+	form := w.pool.FormOf(zone)
+	may, known := v.may[form]
+	if !known {
+		may = w.mayHold(w.pool.Zones[zone].Parts)
+		v.may[form] = may
+	}
+	return may
+}
+
+func (w *placer) mayHold(parts []int32) bool {
+	group, stages := w.shape.Tensor, w.shape.Stages
+	var caps []int64
+	for _, at := range parts {
+		part := &w.pool.Parts[at]
+		if part.Limit < group {
+			continue
+		}
+		for last := group - 1; last < len(part.Caps); last += group {
+			caps = append(caps, part.Caps[last])
+		}
+	}
+	if len(caps) < stages {
+		return false
+	}
+	slices.SortFunc(caps, func(a, b int64) int { return cmp.Compare(b, a) })
+	if stages == 1 {
+		return w.needs[0] <= caps[0]
+	}
+	return w.footprint.HasRoom(caps[:stages])
 }
 
 // placeIn places the instances of one copy in a view, all or none.

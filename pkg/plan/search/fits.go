@@ -123,7 +123,7 @@ func (f *Family) holds(tr *trial) bool {
 	case formMixed:
 		return slices.ContainsFunc(a.Mixed(f.pools), HasRoom)
 	case formDifferent:
-		return slices.ContainsFunc(f.pools, func(p *shape.Pool) bool { return hasDevices(tr.problem, p) }) && tr.holdsOne() && different(a, f.pools) != nil
+		return slices.ContainsFunc(f.pools, func(p *shape.Pool) bool { return hasDevices(tr.problem, p) }) && tr.holdsOne() && mayDiffer(a, f.pools)
 	default:
 		return f.holdsEqual(tr, a)
 	}
@@ -165,42 +165,7 @@ func HasRoom(c *shape.Candidate) bool {
 	if c.Ends != nil && c.Flavor.Class >= 0 && len(c.Flavor.Pool.Zones) == 0 {
 		return true
 	}
-	if !zonesMayHold(c) {
-		return false
-	}
 	return place.HasRoom(c, c.Tier.Problem.Copies)
-}
-
-// zonesMayHold says whether any zone may hold an instance: whether the runs of layers that its groups have room for are
-// enough. It is true where there are no zones.
-func zonesMayHold(c *shape.Candidate) bool {
-	p := c.Flavor.Pool
-	if len(p.Zones) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(p.ZoneForms(), func(z shape.ZoneForm) bool { return zoneMayHold(c, z) })
-}
-
-func zoneMayHold(c *shape.Candidate, z shape.ZoneForm) bool {
-	p, group := c.Flavor.Pool, c.Group()
-	var caps []int64
-	for _, at := range z.Parts {
-		part := &p.Parts[at]
-		if part.Limit < group {
-			continue
-		}
-		for last := group - 1; last < len(part.Caps); last += group {
-			caps = append(caps, part.Caps[last])
-		}
-	}
-	if c.Stages == 1 {
-		return slices.ContainsFunc(caps, func(offer int64) bool { return c.Footprint.Bytes(0, c.Footprint.Layers) <= offer })
-	}
-	if len(caps) < c.Stages {
-		return false
-	}
-	slices.SortFunc(caps, func(a, b int64) int { return int(min(1, max(-1, b-a))) })
-	return c.Footprint.HasRoom(caps[:c.Stages])
 }
 
 // Most is the largest number from 1 to n for which a changed request fits; 0 where it fits for none. Each family must hold

@@ -11,6 +11,23 @@ import (
 // the best candidate, then of the next best, until all are placed; where that leaves too few devices for the last copies, of
 // the candidates with the fewest devices first. It returns nothing where the devices do not suffice.
 func different(a *shape.Tier, pools []*shape.Pool) []Portion {
+	if len(pools) > 0 && len(pools[0].Zones) > 0 && !mayDiffer(a, pools) { // zones are counted faster than filled
+		return nil
+	}
+	return differently(a, pools, place.Most)
+}
+
+// mayDiffer says whether different places the copies.
+func mayDiffer(a *shape.Tier, pools []*shape.Pool) bool {
+	return differently(a, pools, func(c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout, int) {
+		return shape.Layout{}, place.Count(c, copies, taken)
+	}) != nil
+}
+
+// placing places as many copies of a candidate as there is room for beside taken devices, up to a number.
+type placing func(c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout, int)
+
+func differently(a *shape.Tier, pools []*shape.Pool, by placing) []Portion {
 	if a.Problem.Copies < 2 {
 		return nil
 	}
@@ -23,10 +40,10 @@ func different(a *shape.Tier, pools []*shape.Pool) []Portion {
 			continue
 		}
 		fewest := slices.Clone(kept)
-		if portions := fill(a, pools[i], takes, Rank(single, kept).Next); portions != nil {
+		if portions := fill(a, pools[i], takes, by, Rank(single, kept).Next); portions != nil {
 			return portions
 		}
-		if portions := fill(a, pools[i], takes, Rank(single, fewest).fewest()); portions != nil {
+		if portions := fill(a, pools[i], takes, by, Rank(single, fewest).fewest()); portions != nil {
 			return portions
 		}
 	}
@@ -49,7 +66,7 @@ func (l least) holds(copies, devices int, bytes int64) bool {
 
 // fill places all copies with candidates in turn. It gives up where what is left of a pool cannot hold the copies that are left, each
 // of which takes so much at least.
-func fill(a *shape.Tier, p *shape.Pool, takes least, next func() *shape.Candidate) []Portion {
+func fill(a *shape.Tier, p *shape.Pool, takes least, by placing, next func() *shape.Candidate) []Portion {
 	var portions []Portion
 	taken := map[int32]bool{}
 	used := map[*shape.Flavor]int{} // devices
@@ -58,7 +75,7 @@ func fill(a *shape.Tier, p *shape.Pool, takes least, next func() *shape.Candidat
 		if len(portions) == maxShapes || !takes.holds(left, devices, bytes) {
 			return nil
 		}
-		l, n := place.Most(c, min(left, (c.Flavor.Devices-used[c.Flavor])/c.Total()), taken)
+		l, n := by(c, min(left, (c.Flavor.Devices-used[c.Flavor])/c.Total()), taken)
 		if n == 0 {
 			continue
 		}
