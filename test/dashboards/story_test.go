@@ -46,10 +46,6 @@ func newStory(w *operation.World) *story {
 	objects, err := controlplane.ReadConfig("dra/rights.yaml", "dra/device_class.yaml")
 	w.Must(err)
 	w.Must(controlplane.Apply(w.Context(), cluster.Config(), "", objects...))
-	for _, namespace := range []string{w.Home, strangers} {
-		w.Must(client.IgnoreAlreadyExists(w.Create(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})))
-		w.Must(client.IgnoreAlreadyExists(w.Create(w.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}})))
-	}
 	s.token, err = cluster.MetricsReader(w.Context())
 	w.Must(err)
 	w.Install(admissionv1.Fail)
