@@ -36,6 +36,8 @@ type adviser struct {
 
 	mu     sync.Mutex
 	wanted map[types.NamespacedName]advice
+	// asked counts what was wanted.
+	asked int64
 	// rests are when the next search for a placement may begin.
 	rests map[types.NamespacedName]pause
 }
@@ -44,6 +46,8 @@ type adviser struct {
 type advice struct {
 	question question
 	no       *plan.Unplaceable
+	// number is its place in the order in which it was wanted.
+	number int64
 }
 
 // pause is until when nothing is looked for, for one spec of a placement.
@@ -58,10 +62,19 @@ func newAdviser(of *answers, again chan<- event.GenericEvent, now func() time.Ti
 	}
 }
 
-// advise has it looked for what would turn a no into a yes, in place of what was wanted for the placement before.
-func (a *adviser) advise(q question, no *plan.Unplaceable) {
+// advise has it looked for what would turn a no into a yes, in place of what was wanted for the placement before. Told says that the same no is
+// told of the placement with what would help: where this process did not look for that, another one did, and what it found has its rest.
+func (a *adviser) advise(q question, no *plan.Unplaceable, told bool) {
 	a.mu.Lock()
-	a.wanted[q.placement] = advice{q, no}
+	if _, looked := a.rests[q.placement]; told && !looked {
+		a.rests[q.placement] = pause{q.generation, a.now().Add(mostAdviceRest)}
+	}
+	number := a.asked
+	if before, waits := a.wanted[q.placement]; waits {
+		number = before.number
+	}
+	a.asked++
+	a.wanted[q.placement] = advice{q, no, number}
 	a.mu.Unlock()
 	select {
 	case a.woken <- struct{}{}:
@@ -87,7 +100,7 @@ func (a *adviser) run(ctx context.Context) {
 	}
 }
 
-// next takes what is to be looked for now; where that is nothing, it returns how long until it may be something.
+// next takes what is to be looked for now, of which that which was wanted first; where that is nothing, it returns how long until it may be something.
 func (a *adviser) next() (*advice, time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -97,16 +110,21 @@ func (a *adviser) next() (*advice, time.Duration) {
 			delete(a.rests, key)
 		}
 	}
+	var first *advice
 	for key, one := range a.wanted {
 		last, rests := a.rests[key]
-		if rests && last.generation == one.question.generation {
+		switch {
+		case rests && last.generation == one.question.generation:
 			wait = min(wait, last.until.Sub(now))
-			continue
+		case first == nil || one.number < first.number:
+			first = &one
 		}
-		delete(a.wanted, key)
-		return &one, 0
 	}
-	return nil, wait
+	if first == nil {
+		return nil, wait
+	}
+	delete(a.wanted, first.question.placement)
+	return first, 0
 }
 
 // find looks for one advice, and has its placement reconciled when it has it.

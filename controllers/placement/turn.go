@@ -115,7 +115,7 @@ func (r *Reconciler) attempt(ctx context.Context, placement *v1alpha1.ModelPlace
 	})
 	if err != nil || inForce != nil && sameLayout(&inForce.Spec, spec) {
 		if !began.IsZero() {
-			r.noPlan(question, answered.Sub(began), err)
+			r.noPlan(placement, question, answered.Sub(began), err)
 		}
 		return nil, inForce, err
 	}
@@ -138,7 +138,7 @@ func (r *Reconciler) attempt(ctx context.Context, placement *v1alpha1.ModelPlace
 }
 
 // noPlan has a new answer from which no plan came counted, and, where it is a refusal, what would help looked for.
-func (r *Reconciler) noPlan(of question, took time.Duration, err error) {
+func (r *Reconciler) noPlan(placement *v1alpha1.ModelPlacement, of question, took time.Duration, err error) {
 	r.Course.Unplanned(took)
 	var no *plan.Unplaceable
 	if !errors.As(err, &no) {
@@ -146,7 +146,7 @@ func (r *Reconciler) noPlan(of question, took time.Duration, err error) {
 	}
 	r.Course.Refused(no.Reason)
 	if no.Unadvised() {
-		r.adviser.advise(of, no)
+		r.adviser.advise(of, no, told(placement, no))
 	}
 }
 

@@ -33,8 +33,11 @@ func (r *run) rest(ctx context.Context) error {
 }
 
 // settle waits until the operator has asked for nothing for some seconds.
-func (r *run) settle(ctx context.Context) error {
-	const silence, poll = 5 * time.Second, time.Second
+func (r *run) settle(ctx context.Context) error { return r.silent(ctx, 5*time.Second) }
+
+// silent waits until the operator has asked for nothing for a time.
+func (r *run) silent(ctx context.Context, silence time.Duration) error {
+	const poll = time.Second
 	last, since := int64(0), r.clock()
 	return wait.PollUntilContextCancel(ctx, poll, true, func(ctx context.Context) (bool, error) {
 		figures, err := r.operator.Figures(ctx)
