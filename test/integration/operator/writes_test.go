@@ -103,11 +103,11 @@ func TestWritesOfAPlacement(t *testing.T) {
 }
 
 // awaitSpecKept waits for the ControllerRevision of a placement that has no plan, which would keep its spec.
-func (w world) awaitSpecKept(placement string) {
+func (w world) awaitSpecKept(name string) {
 	w.Helper()
-	w.Eventually("the spec of "+placement+" is kept", func(ctx context.Context) bool {
+	w.Eventually("the spec of "+name+" is kept", func(ctx context.Context) bool {
 		var kept appsv1.ControllerRevisionList
-		w.Must(w.List(ctx, &kept, client.InNamespace(testNamespace), client.MatchingLabels{v1alpha1.LabelPlacement: placement}))
+		w.Must(w.List(ctx, &kept, client.InNamespace(testNamespace), client.MatchingLabels{v1alpha1.LabelPlacement: name}))
 		return len(kept.Items) == 1
 	})
 }
