@@ -1,6 +1,8 @@
 package search
 
 import (
+	"maps"
+	"math"
 	"slices"
 
 	"github.com/rankwright/rankwright/pkg/plan/place"
@@ -35,55 +37,70 @@ func differently(a *shape.Tier, pools []*shape.Pool, by placing) []Portion {
 	one := single.Tier(a.Setting)
 	for i := range pools {
 		kept := shape.KeepingLimits(one.Candidates(pools[i : i+1]))
-		takes := leastOf(kept)
-		if !takes.holds(a.Problem.Copies, pools[i].Devices(), pools[i].Free) {
+		rest := leftOf(kept, pools[i])
+		if !rest.holds(a.Problem.Copies) {
 			continue
 		}
 		fewest := slices.Clone(kept)
-		if portions := fill(a, pools[i], takes, by, Rank(single, kept).Next); portions != nil {
+		if portions := fill(a, rest, by, Rank(single, kept).Next); portions != nil {
 			return portions
 		}
-		if portions := fill(a, pools[i], takes, by, Rank(single, fewest).fewest()); portions != nil {
+		if portions := fill(a, rest, by, Rank(single, fewest).fewest()); portions != nil {
 			return portions
 		}
 	}
 	return nil
 }
 
-// leastOf returns what a copy takes at least, in the shape of some candidate that takes least; no devices where there are no candidates.
-func leastOf(candidates []*shape.Candidate) least {
-	var found least
+// left is what is left of a pool, and what a copy takes of it at least.
+type left struct {
+	takes   map[*shape.Flavor]int // devices
+	devices map[*shape.Flavor]int
+	// copy is the bytes of a copy, bytes those that are left.
+	copy, bytes int64
+}
+
+// leftOf returns a pool of which nothing is taken, for copies in the shapes of some candidates.
+func leftOf(candidates []*shape.Candidate, p *shape.Pool) left {
+	l := left{map[*shape.Flavor]int{}, map[*shape.Flavor]int{}, math.MaxInt64, p.Free}
 	for _, c := range candidates {
-		found = found.or(least{size{devices: c.Total()}, int64(c.Data) * c.Footprint.Together(c.Shape)})
+		l.copy = min(l.copy, int64(c.Data)*c.Footprint.Together(c.Shape))
+		if least, known := l.takes[c.Flavor]; !known || c.Total() < least {
+			l.takes[c.Flavor], l.devices[c.Flavor] = c.Total(), c.Flavor.Devices
+		}
 	}
-	return found
+	return l
 }
 
-// holds says whether so many devices and bytes may be enough for some copies that take so much at least.
-func (l least) holds(copies, devices int, bytes int64) bool {
-	return l.devices > 0 && l.devices <= devices/copies && l.bytes <= bytes/int64(copies)
+// holds says whether there may be room for some copies.
+func (l *left) holds(copies int) bool {
+	room := 0
+	for flavor, takes := range l.takes {
+		room += l.devices[flavor] / takes
+	}
+	return room >= copies && l.copy <= l.bytes/int64(copies)
 }
 
-// fill places all copies with candidates in turn. It gives up where what is left of a pool cannot hold the copies that are left, each
-// of which takes so much at least.
-func fill(a *shape.Tier, p *shape.Pool, takes least, by placing, next func() *shape.Candidate) []Portion {
+// fill places all copies with candidates in turn. It gives up where what is left of a pool cannot hold the copies that are left.
+func fill(a *shape.Tier, rest left, by placing, next func() *shape.Candidate) []Portion {
 	var portions []Portion
 	taken := map[int32]bool{}
-	used := map[*shape.Flavor]int{} // devices
-	left, devices, bytes := a.Problem.Copies, p.Devices(), p.Free
-	for c := next(); c != nil && left > 0; c = next() {
-		if len(portions) == maxShapes || !takes.holds(left, devices, bytes) {
+	rest.devices = maps.Clone(rest.devices)
+	copies := a.Problem.Copies
+	for c := next(); c != nil && copies > 0; c = next() {
+		if len(portions) == maxShapes || !rest.holds(copies) {
 			return nil
 		}
-		l, n := by(c, min(left, (c.Flavor.Devices-used[c.Flavor])/c.Total()), taken)
+		l, n := by(c, min(copies, rest.devices[c.Flavor]/c.Total()), taken)
 		if n == 0 {
 			continue
 		}
 		portions = append(portions, portion(c, l))
-		left, devices, used[c.Flavor] = left-n, devices-n*c.Total(), used[c.Flavor]+n*c.Total()
-		bytes -= int64(n*c.Data) * c.Footprint.Together(c.Shape)
+		copies -= n
+		rest.devices[c.Flavor] -= n * c.Total()
+		rest.bytes -= int64(n*c.Data) * c.Footprint.Together(c.Shape)
 	}
-	if left > 0 {
+	if copies > 0 {
 		return nil
 	}
 	slices.SortStableFunc(portions, func(x, y Portion) int { return y.Copies() - x.Copies() })
