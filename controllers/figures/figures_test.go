@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/measure/measuretest"
 	"github.com/rankwright/rankwright/pkg/price"
 )
 
@@ -68,17 +68,10 @@ func series(t *testing.T, c cache) []string {
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
-	var lines []string
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			var labels []string
-			for _, l := range m.GetLabel() {
-				labels = append(labels, l.GetName()+"="+l.GetValue())
-			}
-			lines = append(lines, fmt.Sprintf("%s{%s} %g", strings.TrimPrefix(family.GetName(), "rankwright_"), strings.Join(labels, ","), m.GetGauge().GetValue()))
-		}
+	lines := measuretest.Series(t, registry, "")
+	for i := range lines {
+		lines[i] = strings.TrimPrefix(lines[i], "rankwright_")
 	}
-	slices.Sort(lines)
 	return lines
 }
 

@@ -33,6 +33,7 @@ var rooms = []room{
 	{folder: "internal/version"},
 	{folder: "internal/await", world: []string{"time"}},
 	{folder: "internal/measure"},
+	{folder: "internal/measure/measuretest"},
 	{folder: "internal/apicall", world: []string{"net"}},
 	{folder: "internal/access", world: []string{"k8s.io/client-go", "net", "time"}},
 	{folder: "internal/repository", world: []string{"os"}},

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/measure/measuretest"
 )
 
 // Who holds which device is what was published, and goes with the pod.
@@ -20,12 +21,12 @@ func TestDevicesByPodAreMetrics(t *testing.T) {
 	m.published(now, nil)
 	const holds = "rankwright_device_pod_info{container=model,device=nvidia-0000:10:00.0,namespace=team,node=n,pod=llm-0,resource=nvidia.com/gpu,vendor=nvidia} 1"
 	want := []string{holds, "rankwright_device_pod_info{container=model,device=nvidia-0000:10:00.0,namespace=team,node=n,pod=llm-1,resource=nvidia.com/gpu,vendor=nvidia} 1"}
-	if diff := cmp.Diff(want, gathered(t, m.registry, "rankwright_device_pod_info")); diff != "" {
+	if diff := cmp.Diff(want, measuretest.Series(t, m.registry, "rankwright_device_pod_info")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	now.status.Allocations = now.status.Allocations[:1]
 	m.published(now, nil)
-	if diff := cmp.Diff(want[:1], gathered(t, m.registry, "rankwright_device_pod_info")); diff != "" {
+	if diff := cmp.Diff(want[:1], measuretest.Series(t, m.registry, "rankwright_device_pod_info")); diff != "" {
 		t.Errorf("after a pod went (-want +got):\n%s", diff)
 	}
 	want = []string{
@@ -34,7 +35,7 @@ func TestDevicesByPodAreMetrics(t *testing.T) {
 		"rankwright_device_memory_bytes{device=amd-0000:80:00.0,node=n,product=AMD Instinct MI300X,vendor=amd} 2.06141652992e+11",
 		"rankwright_device_memory_bytes{device=nvidia-0000:10:00.0,node=n,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 8.5520809984e+10",
 	}
-	got := append(gathered(t, m.registry, "rankwright_device_info"), gathered(t, m.registry, "rankwright_device_memory_bytes")...)
+	got := append(measuretest.Series(t, m.registry, "rankwright_device_info"), measuretest.Series(t, m.registry, "rankwright_device_memory_bytes")...)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

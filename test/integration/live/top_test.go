@@ -29,6 +29,16 @@ func top(w *world) {
 	w.same("fleet by its name", w.asks("top"), w.asks("top", "fleet"))
 }
 
+// documented holds the page of the plugin to what its commands print. The tenant has its rights already.
+func documented(w *world) {
+	page := clitest.ReadPage(w.T, filepath.Join("..", "..", "..", "docs", "plugin.md"))
+	for _, command := range []string{"top", "top devices", "tree mp/tensor -n " + home} {
+		page.Show(w.T, command, w.asks(strings.Fields(command)...))
+	}
+	page.Show(w.T, "top -n "+home, w.checked(w.run(0, w.of("tenant"), "top", "-n", home), nil))
+	page.Hold(w.T)
+}
+
 // topSelects are outputs of a few words each.
 func topSelects(w *world) {
 	const id = "amd-0000:27:00.0"
@@ -72,6 +82,12 @@ func (w *world) as(user, namespace string) string {
 	} else {
 		w.Must(w.Create(w.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: user}, RoleRef: role, Subjects: subjects}))
 	}
+	return w.of(user)
+}
+
+// of writes the kubeconfig of a user.
+func (w *world) of(user string) string {
+	w.Helper()
 	config, err := w.Cluster.ConfigForUser(user)
 	w.Must(err)
 	path := filepath.Join(w.TempDir(), user)
@@ -86,6 +102,9 @@ func topUnseen(w *world) {
 		return w.run(0, viewer, "top").Code == term.ExitOK && strings.Contains(w.run(0, tenant, "top", "placements", "-n", home).Out, "tensor")
 	})
 	clitest.Golden(w.T, "live-top-viewer.txt", w.checked(w.run(0, viewer, "top"), nil))
+	if r := w.run(0, w.of("nobody"), "top"); !strings.Contains(r.Out, "not permitted to see") || strings.Contains(r.Out, "idle") {
+		w.Errorf("a user who sees nothing is told:\n%s", r.Out)
+	}
 	clitest.Golden(w.T, "live-top-tenant.txt", w.checked(w.run(0, tenant, "top", "-n", home), nil))
 	seen := clitest.Object[struct{ Items []holding.Device }](w.T, w.checked(w.run(0, viewer, "top", "devices", "-o", "json"), nil))
 	for _, d := range seen.Items {
