@@ -147,12 +147,15 @@ func (s *site) killAgent() {
 	}
 }
 
-// tell prints the end of the agent's log where a test fails.
+// tell prints, where a test fails, the end of what the agent, the kubelet and containerd logged.
 func (s *site) tell() {
-	if s.t.Failed() {
-		content, _ := os.ReadFile(s.path("agent.log"))
-		lines := strings.Split(string(content), "\n")
-		s.t.Log(strings.Join(lines[max(0, len(lines)-40):], "\n"))
+	if !s.t.Failed() {
+		return
+	}
+	for _, name := range []string{"agent.log", "c/" + s.node.Name + "/containerd.log", "c/" + s.node.Name + "/kubelet.log"} {
+		content, err := os.ReadFile(s.path(name))
+		lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+		s.t.Logf("%s (%v):\n%s", filepath.Base(name), err, strings.Join(lines[max(0, len(lines)-20):], "\n"))
 	}
 }
 
