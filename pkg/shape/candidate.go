@@ -200,7 +200,7 @@ func (a *Tier) Shapes(l *Flavor, d Degrees, held map[Shape]bool) iter.Seq[Candid
 				continue
 			}
 			if c := a.On(l, d, stages, caps[:stages*instances]); c.Verdict == Yes {
-				if made = true; !yield(c) {
+				if made = true; !yield(c) || a.sketch {
 					return
 				}
 			}
@@ -342,7 +342,9 @@ func (a *Tier) mixedOn(l *Flavor) []*Candidate {
 				}
 			}
 			if c.Footprint.MayHold(blocks[:stages]) && c.Footprint.HasRoom(blocks[:stages]) {
-				found = append(found, c)
+				if found = append(found, c); a.sketch {
+					break
+				}
 			}
 		}
 	}

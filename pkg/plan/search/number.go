@@ -15,15 +15,14 @@ import (
 // number fits, and in equal copies where these fit in any number, the fewest devices, or the cheapest for the objective Cost;
 // then the best value of the objective, then the fewest copies. Where none fits, it is the number that comes nearest to it.
 func Number(t *shape.Problem) int {
-	nearest := t.Copies
+	var last *numbers
 	for _, settings := range formatsOf(slices.Collect(t.Settings())) {
-		f := newNumbers(t, settings)
-		if n := f.best(); n > 0 {
+		last = newNumbers(t, settings)
+		if n := last.best(); n > 0 {
 			return n
 		}
-		nearest = f.nearest()
 	}
-	return nearest
+	return last.nearest()
 }
 
 // numbers are the numbers of copies that a problem leaves open, in some settings. All of them are multiples of the problem's own.
@@ -197,7 +196,7 @@ func (f *numbers) tried(equal bool, within int, leaveOut func(n int) bool) iter.
 // equal says whether the copies of a problem fit in one shape on devices of one kind.
 func (f *numbers) equal(p *shape.Problem) bool {
 	fits := false
-	f.each(p, func(c *shape.Candidate) bool {
+	f.each(p, false, func(c *shape.Candidate) bool {
 		fits = fits || HasRoom(c)
 		return fits
 	})
@@ -205,13 +204,16 @@ func (f *numbers) equal(p *shape.Problem) bool {
 }
 
 // each offers the shapes of a problem that keep its limits, in the settings that need least memory: those of each choice of degrees by
-// their number of stages, until one is enough.
-func (f *numbers) each(p *shape.Problem, enough func(*shape.Candidate) bool) {
+// their number of stages, until one is enough; the first ones alone where a sketch does.
+func (f *numbers) each(p *shape.Problem, sketch bool, enough func(*shape.Candidate) bool) {
 	for _, s := range f.settings {
 		if !s.Lean && !p.Limited() {
 			continue // lean batches need no more
 		}
 		a := p.Tier(s)
+		if sketch {
+			a = a.Sketch()
+		}
 		for _, pool := range a.Levels[len(a.Levels)-1] {
 			for _, l := range p.FlavorsOf(pool) {
 				for _, d := range a.Degrees(l) {
@@ -258,10 +260,10 @@ func (f *numbers) takes(n int) takes {
 		}
 		return true
 	}
-	f.each(one, take)
+	f.each(one, !one.Limited(), take)
 	if found.devices == 0 {
 		for _, s := range f.settings {
-			a := one.Tier(s)
+			a := one.Tier(s).Sketch()
 			for _, c := range a.Mixed(a.Levels[len(a.Levels)-1]) {
 				found.least = found.or(least{size{devices: c.Total()}, int64(c.Data) * c.Footprint.Together(c.Shape)})
 			}
