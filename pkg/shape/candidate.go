@@ -329,22 +329,23 @@ func (a *Tier) mixedOn(l *Flavor) []*Candidate {
 		}
 		blocks := blocksOf(caps[:last*instances], last)
 		for stages := first; stages <= last && !t.Stopped(); stages++ {
-			c := &Candidate{
-				Shape: d.Shape(), Flavor: l, Tier: a, Inside: d.Inside,
-			}
-			c.Stages = stages
-			if c.Footprint = a.Footprint(-1, c.Shape); c.Footprint == nil || !t.Runs(c.Shape) {
+			of := d.Shape()
+			of.Stages = stages
+			f := a.Footprint(-1, of)
+			if f == nil || !t.Runs(of) {
 				continue
 			}
+			var ends []int
 			if t.Cuts() != engine.CutAnywhere {
-				if c.Ends = c.Footprint.cutFor(t.Cuts(), blocks[:stages]); c.Ends == nil {
+				if ends = f.cutFor(t.Cuts(), blocks[:stages]); ends == nil {
 					continue
 				}
 			}
-			if c.Footprint.MayHold(blocks[:stages]) && c.Footprint.HasRoom(blocks[:stages]) {
-				if found = append(found, c); a.sketch {
-					break
-				}
+			if !f.MayHold(blocks[:stages]) || !f.HasRoom(blocks[:stages]) {
+				continue
+			}
+			if found = append(found, &Candidate{Shape: of, Flavor: l, Tier: a, Inside: d.Inside, Footprint: f, Ends: ends}); a.sketch {
+				break
 			}
 		}
 	}

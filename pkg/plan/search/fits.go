@@ -125,7 +125,7 @@ func (f *Family) holds(tr *trial) bool {
 	case formDifferent:
 		return slices.ContainsFunc(f.pools, func(p *shape.Pool) bool { return hasDevices(tr.problem, p) }) && tr.holdsOne() && mayDiffer(a, f.pools)
 	default:
-		return f.holdsEqual(tr, a)
+		return f.holdsEqual(a)
 	}
 }
 
@@ -144,15 +144,9 @@ func (tr *trial) holdsOne() bool {
 }
 
 // holdsEqual says whether any shape of the family's degrees can be placed within the limits.
-func (f *Family) holdsEqual(tr *trial, a *shape.Tier) bool {
+func (f *Family) holdsEqual(a *shape.Tier) bool {
 	for c := range a.Shapes(f.flavor, f.degree, nil) {
-		if tr.problem.Limited() {
-			a.Evaluate(&c)
-			if c.Verdict != shape.Yes {
-				continue
-			}
-		}
-		if HasRoom(&c) {
+		if c.Keeps() && HasRoom(&c) {
 			return true
 		}
 	}
