@@ -239,7 +239,10 @@ func (f *Footprint) countStages(most int64) int {
 }
 
 // HasRoom is a necessary condition for a split: the runs of layers that devices have room for are enough.
-func (f *Footprint) HasRoom(caps []int64) bool {
+func (f *Footprint) HasRoom(caps []int64) bool { return f.Longest(caps) >= f.Layers }
+
+// Longest returns how many layers some devices have room for at most, each for a run of them.
+func (f *Footprint) Longest(caps []int64) int {
 	room, last, longest := 0, int64(-1), 0
 	for _, offer := range caps {
 		if offer != last {
@@ -247,7 +250,7 @@ func (f *Footprint) HasRoom(caps []int64) bool {
 		}
 		room += longest
 	}
-	return room >= f.Layers
+	return room
 }
 
 // longest returns how many consecutive layers fit a device with an offer at most.

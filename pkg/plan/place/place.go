@@ -20,6 +20,7 @@ type placer struct {
 	beside bool // others were there before
 	// alike has a zone stand for all of its form.
 	alike bool
+	rooms []int // see roomIn
 	// seconds is nil where all groups are of one class, and returns nil where times are not known.
 	seconds func() stageTime
 }
@@ -41,10 +42,10 @@ func (w *placer) choice(copies int) *choice {
 	ok := c.blocks != nil
 	switch {
 	case !ok:
+	case len(w.pool.Zones) > 0:
+		ok = copies <= w.room()
 	case w.shape.Stages == 1:
 		c.order, ok = []int{0}, w.needs[0] <= c.blocks[0]
-	case len(w.pool.Zones) > 0:
-		ok = w.ends != nil || w.footprint.MayHold(c.blocks)
 	default:
 		c.order, ok = w.order(c.blocks)
 	}
