@@ -101,7 +101,7 @@ func (p *Pool) zonesOf(l *Flavor) []zone {
 		for _, at := range p.Zones[i].Parts {
 			if part := &p.Parts[at]; part.Class == l.Class && *part.Wires == *l.Wires {
 				zones[i].Parts = append(zones[i].Parts, at)
-				zones[i].Devices += len(part.Caps)
+				zones[i].add(part)
 			}
 		}
 	}

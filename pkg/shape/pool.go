@@ -211,16 +211,15 @@ func (p *Pool) finish(zones int, previous bool) {
 	for i := range p.Parts {
 		z := &p.Zones[p.Parts[i].Zone]
 		z.Parts = append(z.Parts, int32(i))
-		z.Devices += len(p.Parts[i].Caps)
+		z.add(&p.Parts[i])
 	}
-	for _, kind := range p.Kinds {
-		free := int64(0)
-		for _, capacity := range p.Parts[kind[0]].Caps {
-			free += capacity
-		}
-		for _, at := range kind {
-			p.Zones[p.Parts[at].Zone].Free += free
-		}
+}
+
+// add counts the devices of a part.
+func (z *zone) add(p *Part) {
+	z.Devices += len(p.Caps)
+	for _, capacity := range p.Caps {
+		z.Free += capacity
 	}
 }
 

@@ -19,18 +19,22 @@ func (w *placer) roomIn(form int32) int {
 	if w.rooms == nil {
 		w.rooms = make([]int, len(w.pool.ZoneForms()))
 		for i, form := range w.pool.ZoneForms() {
-			w.rooms[i] = w.mayHold(w.pool.Zones[form.First].Parts)
+			w.rooms[i] = w.mayHold(form.First)
 		}
 	}
 	return w.rooms[form]
 }
 
-// mayHold returns how many copies the groups of some parts may hold: those for whose stages there are enough, and whose layers are no more than
-// the groups have room for.
-func (w *placer) mayHold(parts []int32) int {
+// mayHold returns how many copies a zone may hold: those for whose stages it has enough groups, and whose layers are no more than the groups have
+// room for.
+func (w *placer) mayHold(zone int32) int {
 	group, stages := w.shape.Tensor, w.shape.Stages
+	z := &w.pool.Zones[zone]
+	if devices := group * w.shape.Data; z.Devices < stages*devices || z.Free/int64(devices) < w.footprint.Bytes(0, w.footprint.Layers) {
+		return 0
+	}
 	var caps []int64
-	for _, at := range parts {
+	for _, at := range z.Parts {
 		part := &w.pool.Parts[at]
 		if part.Limit < group {
 			continue
