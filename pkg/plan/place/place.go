@@ -16,7 +16,7 @@ type placer struct {
 	ends      []int
 	// told says that the engine can run no split but the one that is fixed.
 	told   bool
-	taken  map[int32]bool
+	taken  *Taken
 	beside bool // others were there before
 	// alike has a zone stand for all of its form.
 	alike bool
@@ -133,7 +133,7 @@ func (w *placer) placeBlocks(c *choice) shape.Layout {
 	if !w.told {
 		ends, _ = shape.Divide(w.footprint, arranged)
 	}
-	clear(w.taken)
+	w.taken.clear()
 	all := newSites(w, w.pool.Kinds, -1)
 	groups := all.largest(count * w.shape.Stages)
 	l := shape.Layout{Ends: ends, Instances: make([][][]int32, count)}
@@ -143,21 +143,13 @@ func (w *placer) placeBlocks(c *choice) shape.Layout {
 		}
 	}
 	for _, g := range groups {
-		w.take(g.devices)
+		w.taken.Add(g.devices...)
 	}
 	return l
 }
 
-func (w *placer) take(devices []int32) {
-	for _, at := range devices {
-		w.taken[at] = true
-	}
-}
-
 func (w *placer) release(groups [][]int32) {
 	for _, devices := range groups {
-		for _, at := range devices {
-			delete(w.taken, at)
-		}
+		w.taken.remove(devices)
 	}
 }

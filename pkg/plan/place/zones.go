@@ -41,7 +41,7 @@ func (w *placer) mayHold(zone int32) int {
 		}
 		free := 0
 		for i, capacity := range part.Caps {
-			if w.alike && w.taken[part.Devices[i]] {
+			if w.alike && w.taken.has(part.Devices[i]) {
 				continue // in all zones of the form, as in the first
 			}
 			if free++; free%group == 0 {

@@ -21,13 +21,13 @@ func different(a *shape.Tier, pools []*shape.Pool) []Portion {
 
 // mayDiffer says whether different places the copies.
 func mayDiffer(a *shape.Tier, pools []*shape.Pool) bool {
-	return differently(a, pools, func(c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout, int) {
+	return differently(a, pools, func(c *shape.Candidate, copies int, taken *place.Taken) (shape.Layout, int) {
 		return shape.Layout{}, place.Count(c, copies, taken)
 	}) != nil
 }
 
 // placing places as many copies of a candidate as there is room for beside taken devices, up to a number.
-type placing func(c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout, int)
+type placing func(c *shape.Candidate, copies int, taken *place.Taken) (shape.Layout, int)
 
 func differently(a *shape.Tier, pools []*shape.Pool, by placing) []Portion {
 	if a.Problem.Copies < 2 {
@@ -84,7 +84,7 @@ func (l *left) holds(copies int) bool {
 // fill places all copies with candidates in turn. It gives up where what is left of a pool cannot hold the copies that are left.
 func fill(a *shape.Tier, rest left, by placing, next func() *shape.Candidate) []Portion {
 	var portions []Portion
-	taken := map[int32]bool{}
+	taken := new(place.Taken)
 	rest.devices = maps.Clone(rest.devices)
 	copies := a.Problem.Copies
 	for c := next(); c != nil && copies > 0; c = next() {
