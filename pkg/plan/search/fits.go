@@ -186,6 +186,18 @@ func Most(families []Family, n int, with func(int) *shape.Problem) int {
 	return best
 }
 
+// MostCopies is Most for numbers of copies, of which those that differ are placed once and not for each number.
+func MostCopies(t *shape.Problem, families []Family, n int) int {
+	differ := func(f Family) bool { return f.form == formDifferent }
+	best := Most(slices.DeleteFunc(slices.Clone(families), differ), n, func(n int) *shape.Problem { return t.With(t.InCopies(n)) })
+	for i := range families {
+		if f := &families[i]; differ(*f) && best < n && !t.Stopped() {
+			best = max(best, mostDifferent(t.Tier(f.setting), f.pools, n))
+		}
+	}
+	return best
+}
+
 // largest is the largest number from 1 to n at which fits holds, which must hold below wherever it holds above; 0 where it
 // holds nowhere.
 func largest(n int, fits func(int) bool) int {

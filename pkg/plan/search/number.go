@@ -107,8 +107,8 @@ func (f *numbers) bestOf(equal bool) int {
 	return best
 }
 
-// mostDifferent is how many devices copies that differ may take where it is only asked whether a problem fits.
-const mostDifferent = 256
+// mostDiffering is how many devices copies that differ may take where it is only asked whether a problem fits.
+const mostDiffering = 256
 
 // fitsInAny says whether a problem fits in any number of copies, of which those that differ take few devices.
 func fitsInAny(t *shape.Problem) bool {
@@ -116,7 +116,7 @@ func fitsInAny(t *shape.Problem) bool {
 	for range f.tried(true, f.free, never) {
 		return true
 	}
-	for _, p := range f.tried(false, min(f.free, mostDifferent), never) {
+	for _, p := range f.tried(false, min(f.free, mostDiffering), never) {
 		if newTrial(p).holding(unequal(p)) >= 0 {
 			return true
 		}
