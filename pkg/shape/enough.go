@@ -5,7 +5,7 @@ package shape
 // differ from it by these.
 type Enough struct {
 	problem *Problem
-	needs   []need // by decisive setting
+	needs   []need // by format
 }
 
 // need is what copies hold in a format, and where there is room for them.
@@ -38,6 +38,9 @@ type More struct {
 func (t *Problem) Enough() *Enough {
 	e := &Enough{problem: t}
 	for _, s := range t.Decisive() {
+		if last := len(e.needs) - 1; last >= 0 && e.needs[last].format == s.Format {
+			continue // whatever the limits of a step
+		}
 		n := need{format: s.Format, copies: t.Copies, pools: map[string]*room{}}
 		if f := t.tier(s).Footprint(-1, Shape{Tensor: 1, Stages: 1, Data: 1, Expert: 1}); f != nil {
 			n.held = f.Held()

@@ -17,14 +17,13 @@ type ZoneForm struct {
 // forms are the forms of a pool's zones.
 type forms struct {
 	all []ZoneForm
-	of  []int32 // by zone; -1 for zones without parts
-	// order is the zones that have parts, those with the fewest devices first, byDevices the forms likewise.
-	order     []int32
-	byDevices []ZoneForm
+	of  []int32 // by zone
+	// order is the zones that have parts, those with the fewest devices first.
+	order []int32
 }
 
-// ZoneForms returns the forms of the pool's zones, those with the fewest devices first, then in order of their first zones.
-func (p *Pool) ZoneForms() []ZoneForm { return p.zoneForms().byDevices }
+// ZoneForms returns the forms of the pool's zones by their numbers, those of zones with the fewest devices first.
+func (p *Pool) ZoneForms() []ZoneForm { return p.zoneForms().all }
 
 // ZoneOrder returns the zones that have parts, those with the fewest devices first.
 func (p *Pool) ZoneOrder() []int32 { return p.zoneForms().order }
@@ -38,16 +37,18 @@ func (p *Pool) zoneForms() *forms {
 		return p.forms
 	}
 	p.forms = &forms{of: make([]int32, len(p.Zones))}
+	for i := range p.Zones {
+		if len(p.Zones[i].Parts) > 0 {
+			p.forms.order = append(p.forms.order, int32(i))
+		}
+	}
+	slices.SortStableFunc(p.forms.order, func(a, b int32) int { return cmp.Compare(p.Zones[a].Devices, p.Zones[b].Devices) })
 	known := map[string]int32{}
 	var key []byte
 	var parts []int32
 	var sites []int32
-	for i := range p.Zones {
-		p.forms.of[i] = -1
-		if len(p.Zones[i].Parts) == 0 {
-			continue
-		}
-		parts = append(parts[:0], p.Zones[i].Parts...)
+	for _, zone := range p.forms.order {
+		parts = append(parts[:0], p.Zones[zone].Parts...)
 		slices.SortFunc(parts, func(a, b int32) int { return cmp.Compare(p.Parts[a].Devices[0], p.Parts[b].Devices[0]) })
 		key, sites = key[:0], sites[:0]
 		for _, at := range parts {
@@ -62,15 +63,10 @@ func (p *Pool) zoneForms() *forms {
 		if !ok {
 			form = int32(len(p.forms.all))
 			known[string(key)] = form
-			p.forms.all = append(p.forms.all, ZoneForm{First: int32(i)})
+			p.forms.all = append(p.forms.all, ZoneForm{First: zone})
 		}
-		p.forms.of[i] = form
+		p.forms.of[zone] = form
 		p.forms.all[form].Zones++
-		p.forms.order = append(p.forms.order, int32(i))
 	}
-	fewest := func(a, b int32) int { return cmp.Compare(p.Zones[a].Devices, p.Zones[b].Devices) }
-	slices.SortStableFunc(p.forms.order, fewest)
-	p.forms.byDevices = slices.Clone(p.forms.all)
-	slices.SortStableFunc(p.forms.byDevices, func(a, b ZoneForm) int { return fewest(a.First, b.First) })
 	return p.forms
 }

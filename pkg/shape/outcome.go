@@ -70,6 +70,14 @@ func (a *Tier) Evaluate(c *Candidate) {
 	t.judge(c, a.Times(c, &rates))
 }
 
+// Keeps says whether a candidate keeps the limits. It evaluates the candidate only where there are any.
+func (c *Candidate) Keeps() bool {
+	if c.Tier.Problem.Limited() {
+		c.Tier.Evaluate(c)
+	}
+	return c.Verdict == Yes
+}
+
 // Times returns the times of a candidate on devices of one kind.
 func (a *Tier) Times(c *Candidate, device *cost.Device) cost.Times {
 	on := a.rated(device)

@@ -31,6 +31,7 @@ type Tier struct {
 	Problem *Problem
 	Setting
 	below   int                   // candidates of so many devices and more are not looked at; 0 looks at all
+	sketch  bool                  // see Sketch
 	Levels  [][]*Pool             // pools by topology level, to be tried in order
 	known   []batches             // by class, that of several first, as far as asked for
 	last    lastFootprint         // the footprint that was asked for last
@@ -87,6 +88,14 @@ func (a *Tier) Leanly(below int) *Tier {
 	lean := *a
 	lean.Lean, lean.below, lean.last = true, below, lastFootprint{}
 	return &lean
+}
+
+// Sketch returns the tier for those who only ask what copies take at least: of each choice of degrees it has the candidate with the fewest
+// stages, without where these end, which takes longer to find than that they can.
+func (a *Tier) Sketch() *Tier {
+	sketch := *a
+	sketch.sketch = true
+	return &sketch
 }
 
 // Degrees returns the degrees that are possible on a flavor.

@@ -36,7 +36,7 @@ func regroup(groups [][][]int32, apart, stage int) [][][]int32 {
 
 // Copies places so many copies of a candidate.
 func Copies(c *shape.Candidate, copies int) (shape.Layout, bool) {
-	w := newPlacer(c, copies, map[int32]bool{})
+	w := newPlacer(c, copies, new(Taken))
 	from := w.choice(copies)
 	if from == nil {
 		return shape.Layout{}, false
@@ -47,7 +47,7 @@ func Copies(c *shape.Candidate, copies int) (shape.Layout, bool) {
 
 // Most places as many copies of a candidate as there is room for beside the devices in taken, up to a number, adds their devices to it, and says
 // how many they are.
-func Most(c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout, int) {
+func Most(c *shape.Candidate, copies int, taken *Taken) (shape.Layout, int) {
 	w := newPlacer(c, copies, taken)
 	w.copies = sort.Search(copies, func(i int) bool { return w.choice(i+1) == nil })
 	if w.copies == 0 {
@@ -58,7 +58,7 @@ func Most(c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout, i
 
 // Count is Most without a layout. Of zones that nothing but names tells apart it looks at one: where there is no room for all copies, all of them are
 // as full.
-func Count(c *shape.Candidate, copies int, taken map[int32]bool) int {
+func Count(c *shape.Candidate, copies int, taken *Taken) int {
 	if len(c.Flavor.Pool.Zones) == 0 || len(c.Tier.Problem.Keep) > 0 {
 		_, placed := Most(c, copies, taken)
 		return placed
@@ -77,9 +77,9 @@ func Count(c *shape.Candidate, copies int, taken map[int32]bool) int {
 // they can be placed anywhere.
 func HasRoom(c *shape.Candidate, copies int) bool {
 	if len(c.Flavor.Pool.Zones) == 0 {
-		return newPlacer(c, copies, nil).choice(copies) != nil
+		return newPlacer(c, copies, new(Taken)).choice(copies) != nil
 	}
-	return Count(c, copies, map[int32]bool{}) == copies
+	return Count(c, copies, new(Taken)) == copies
 }
 
 // placeShape places copies of a candidate's shape.
@@ -94,8 +94,8 @@ func (w *placer) placeShape(c *shape.Candidate, from *choice) (shape.Layout, int
 	return l, placed
 }
 
-func newPlacer(c *shape.Candidate, copies int, taken map[int32]bool) *placer {
-	w := &placer{problem: c.Tier.Problem, pool: c.Flavor.Pool, footprint: c.Footprint, shape: c.Groups(), copies: copies, taken: taken, beside: len(taken) > 0}
+func newPlacer(c *shape.Candidate, copies int, taken *Taken) *placer {
+	w := &placer{problem: c.Tier.Problem, pool: c.Flavor.Pool, footprint: c.Footprint, shape: c.Groups(), copies: copies, taken: taken, beside: taken.count > 0}
 	if c.Ends != nil {
 		w.fix(c.Ends)
 		w.told = c.Tier.Problem.Cuts() != engine.CutAnywhere

@@ -36,7 +36,7 @@ func (w *placer) pipeline(v *view) ([][]int32, bool) {
 	stages := make([][]int32, len(best.groups))
 	for i, g := range best.groups {
 		stages[i] = slices.Clone(g.devices)
-		w.take(g.devices)
+		w.taken.Add(g.devices...)
 	}
 	v.refresh(best.groups)
 	return stages, true

@@ -16,10 +16,11 @@ type placer struct {
 	ends      []int
 	// told says that the engine can run no split but the one that is fixed.
 	told   bool
-	taken  map[int32]bool
+	taken  *Taken
 	beside bool // others were there before
 	// alike has a zone stand for all of its form.
 	alike bool
+	rooms []int // see roomIn
 	// seconds is nil where all groups are of one class, and returns nil where times are not known.
 	seconds func() stageTime
 }
@@ -41,10 +42,10 @@ func (w *placer) choice(copies int) *choice {
 	ok := c.blocks != nil
 	switch {
 	case !ok:
+	case len(w.pool.Zones) > 0:
+		ok = copies <= w.room()
 	case w.shape.Stages == 1:
 		c.order, ok = []int{0}, w.needs[0] <= c.blocks[0]
-	case len(w.pool.Zones) > 0:
-		ok = w.ends != nil || w.footprint.MayHold(c.blocks)
 	default:
 		c.order, ok = w.order(c.blocks)
 	}
@@ -132,7 +133,7 @@ func (w *placer) placeBlocks(c *choice) shape.Layout {
 	if !w.told {
 		ends, _ = shape.Divide(w.footprint, arranged)
 	}
-	clear(w.taken)
+	w.taken.clear()
 	all := newSites(w, w.pool.Kinds, -1)
 	groups := all.largest(count * w.shape.Stages)
 	l := shape.Layout{Ends: ends, Instances: make([][][]int32, count)}
@@ -142,21 +143,13 @@ func (w *placer) placeBlocks(c *choice) shape.Layout {
 		}
 	}
 	for _, g := range groups {
-		w.take(g.devices)
+		w.taken.Add(g.devices...)
 	}
 	return l
 }
 
-func (w *placer) take(devices []int32) {
-	for _, at := range devices {
-		w.taken[at] = true
-	}
-}
-
 func (w *placer) release(groups [][]int32) {
 	for _, devices := range groups {
-		for _, at := range devices {
-			delete(w.taken, at)
-		}
+		w.taken.remove(devices)
 	}
 }

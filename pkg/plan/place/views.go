@@ -3,7 +3,6 @@ package place
 import (
 	"cmp"
 	"slices"
-	"sort"
 
 	"github.com/rankwright/rankwright/pkg/shape"
 )
@@ -22,8 +21,6 @@ type views struct {
 	left []*view
 	// full are the forms of untouched zones that had no room.
 	full map[fullForm]bool
-	// may says which forms of zones may hold an instance, as far as asked for.
-	may map[int32]bool
 }
 
 // fullForm is a form of zones without room for a copy: for one whose split is fixed, or in any split.
@@ -39,22 +36,19 @@ func (w *placer) views() *views {
 	if len(p.Zones) == 0 {
 		return &views{left: []*view{{zone: -1, kinds: p.Kinds, like: 1}}}
 	}
-	least := w.shape.Devices() * w.shape.Data
-	v := &views{full: map[fullForm]bool{}, may: map[int32]bool{}}
+	v := &views{full: map[fullForm]bool{}}
 	if w.alike {
-		for _, form := range p.ZoneForms() {
-			if p.Zones[form.First].Devices >= least {
+		for i, form := range p.ZoneForms() {
+			if w.roomIn(int32(i)) > 0 {
 				v.left = append(v.left, &view{zone: form.First, like: form.Zones})
 			}
 		}
 		return v
 	}
-	order := p.ZoneOrder()
-	order = order[sort.Search(len(order), func(i int) bool { return p.Zones[order[i]].Devices >= least }):]
-	all := make([]view, len(order))
-	v.left = make([]*view, len(order))
-	for i, zone := range order {
-		all[i].zone, all[i].like, v.left[i] = zone, 1, &all[i]
+	for _, zone := range p.ZoneOrder() {
+		if w.roomIn(p.FormOf(zone)) > 0 {
+			v.left = append(v.left, &view{zone: zone, like: 1})
+		}
 	}
 	return v
 }
@@ -79,7 +73,7 @@ func (w *placer) placeCopy(v *views) ([][][]int32, *view) {
 	fixed := w.ends != nil
 	for i, at := range v.left {
 		form, untouched := w.formOf(at, fixed)
-		if untouched && v.full[form] || at.zone >= 0 && !w.mayIn(v, at.zone) {
+		if untouched && v.full[form] {
 			continue
 		}
 		if instances, ok := w.placeIn(at); ok {
@@ -107,39 +101,6 @@ func (w *placer) formOf(v *view, fixed bool) (form fullForm, untouched bool) {
 		return fullForm{}, false
 	}
 	return fullForm{w.pool.FormOf(v.zone), fixed}, true
-}
-
-// mayIn says whether a zone may hold an instance with all its devices: whether the runs of layers that its groups have room for are enough.
-func (w *placer) mayIn(v *views, zone int32) bool {
-	form := w.pool.FormOf(zone)
-	may, known := v.may[form]
-	if !known {
-		may = w.mayHold(w.pool.Zones[zone].Parts)
-		v.may[form] = may
-	}
-	return may
-}
-
-func (w *placer) mayHold(parts []int32) bool {
-	group, stages := w.shape.Tensor, w.shape.Stages
-	var caps []int64
-	for _, at := range parts {
-		part := &w.pool.Parts[at]
-		if part.Limit < group {
-			continue
-		}
-		for last := group - 1; last < len(part.Caps); last += group {
-			caps = append(caps, part.Caps[last])
-		}
-	}
-	if len(caps) < stages {
-		return false
-	}
-	slices.SortFunc(caps, func(a, b int64) int { return cmp.Compare(b, a) })
-	if stages == 1 {
-		return w.needs[0] <= caps[0]
-	}
-	return w.footprint.HasRoom(caps[:stages])
 }
 
 // placeIn places the instances of one copy in a view, all or none.

@@ -49,7 +49,9 @@ func moreDevices(t *shape.Problem, _ []search.Family) []Remedy {
 	})
 	var remedies []Remedy
 	for _, e := range found[:min(len(found), maxVendors)] {
-		remedies = append(remedies, extended(t, e))
+		if made, _ := search.Best(t.On(e.cluster)); made != nil {
+			remedies = append(remedies, extended(t, e, made.Tier.Weights))
+		}
 	}
 	return remedies
 }
@@ -60,15 +62,14 @@ type extension struct {
 	Devices  int
 	InPlace  bool // on the node itself
 	cluster  *fleet.Cluster
-	format   v1alpha1.Precision
 }
 
-// extended returns the remedy of an extension.
-func extended(t *shape.Problem, e *extension) Remedy {
+// extended returns the remedy of an extension on which the model fits in a format.
+func extended(t *shape.Problem, e *extension, format v1alpha1.Precision) Remedy {
 	name := t.Cluster.Nodes()[e.Template.Node].Name
 	text := fmt.Sprintf("%d more free %s", e.Devices, nameOf(t.Cluster.Class(t.Cluster.Island(e.Template).Class), e.Devices))
-	if slices.ContainsFunc(t.Ladder, func(s shape.Format) bool { return s.Weights != e.format }) {
-		text += fmt.Sprintf(" in %s", e.format)
+	if slices.ContainsFunc(t.Ladder, func(s shape.Format) bool { return s.Weights != format }) {
+		text += fmt.Sprintf(" in %s", format)
 	}
 	if e.InPlace {
 		text += " on node " + name
@@ -144,18 +145,6 @@ func fewestMore(t *shape.Problem, enough *shape.Enough, m fleet.IslandRef, limit
 	if here := sameNode(t, enough, m, limit); here != nil {
 		e = here
 	}
-	if e == nil {
-		return nil
-	}
-	other := t.On(e.cluster)
-	if other == nil {
-		return nil
-	}
-	found, _ := search.Best(other)
-	if found == nil {
-		return nil
-	}
-	e.format = found.Tier.Weights
 	return e
 }
 

@@ -125,7 +125,7 @@ func (f *Family) holds(tr *trial) bool {
 	case formDifferent:
 		return slices.ContainsFunc(f.pools, func(p *shape.Pool) bool { return hasDevices(tr.problem, p) }) && tr.holdsOne() && mayDiffer(a, f.pools)
 	default:
-		return f.holdsEqual(tr, a)
+		return f.holdsEqual(a)
 	}
 }
 
@@ -144,15 +144,9 @@ func (tr *trial) holdsOne() bool {
 }
 
 // holdsEqual says whether any shape of the family's degrees can be placed within the limits.
-func (f *Family) holdsEqual(tr *trial, a *shape.Tier) bool {
+func (f *Family) holdsEqual(a *shape.Tier) bool {
 	for c := range a.Shapes(f.flavor, f.degree, nil) {
-		if tr.problem.Limited() {
-			a.Evaluate(&c)
-			if c.Verdict != shape.Yes {
-				continue
-			}
-		}
-		if HasRoom(&c) {
+		if c.Keeps() && HasRoom(&c) {
 			return true
 		}
 	}
@@ -187,6 +181,18 @@ func Most(families []Family, n int, with func(int) *shape.Problem) int {
 		if best < n && holds(best+1) {
 			found := best
 			best += largest(n-best, func(m int) bool { return m == 1 || holds(found+m) })
+		}
+	}
+	return best
+}
+
+// MostCopies is Most for numbers of copies, of which those that differ are placed once and not for each number.
+func MostCopies(t *shape.Problem, families []Family, n int) int {
+	differ := func(f Family) bool { return f.form == formDifferent }
+	best := Most(slices.DeleteFunc(slices.Clone(families), differ), n, func(n int) *shape.Problem { return t.With(t.InCopies(n)) })
+	for i := range families {
+		if f := &families[i]; differ(*f) && best < n && !t.Stopped() {
+			best = max(best, mostDifferent(t.Tier(f.setting), f.pools, n))
 		}
 	}
 	return best

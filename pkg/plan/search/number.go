@@ -15,15 +15,14 @@ import (
 // number fits, and in equal copies where these fit in any number, the fewest devices, or the cheapest for the objective Cost;
 // then the best value of the objective, then the fewest copies. Where none fits, it is the number that comes nearest to it.
 func Number(t *shape.Problem) int {
-	nearest := t.Copies
+	var last *numbers
 	for _, settings := range formatsOf(slices.Collect(t.Settings())) {
-		f := newNumbers(t, settings)
-		if n := f.best(); n > 0 {
+		last = newNumbers(t, settings)
+		if n := last.best(); n > 0 {
 			return n
 		}
-		nearest = f.nearest()
 	}
-	return nearest
+	return last.nearest()
 }
 
 // numbers are the numbers of copies that a problem leaves open, in some settings. All of them are multiples of the problem's own.
@@ -37,16 +36,11 @@ type numbers struct {
 	known map[int]takes
 }
 
-// takes is a lower bound of what a copy takes, and by flavor of the devices that it takes on one.
+// takes is a lower bound of what a copy takes, and by flavor of the devices that it takes on one. It is no devices where no copy can run.
 type takes struct {
-	least
-	on map[*shape.Flavor]int
-}
-
-// least is a lower bound of what a copy takes. It is no devices where no copy can run.
-type least struct {
 	size
 	bytes int64
+	on    map[*shape.Flavor]int
 }
 
 // size is a number of devices, and what they cost.
@@ -113,8 +107,8 @@ func (f *numbers) bestOf(equal bool) int {
 	return best
 }
 
-// mostDifferent is how many devices copies that differ may take where it is only asked whether a problem fits.
-const mostDifferent = 256
+// mostDiffering is how many devices copies that differ may take where it is only asked whether a problem fits.
+const mostDiffering = 256
 
 // fitsInAny says whether a problem fits in any number of copies, of which those that differ take few devices.
 func fitsInAny(t *shape.Problem) bool {
@@ -122,7 +116,7 @@ func fitsInAny(t *shape.Problem) bool {
 	for range f.tried(true, f.free, never) {
 		return true
 	}
-	for _, p := range f.tried(false, min(f.free, mostDifferent), never) {
+	for _, p := range f.tried(false, min(f.free, mostDiffering), never) {
 		if newTrial(p).holding(unequal(p)) >= 0 {
 			return true
 		}
@@ -197,29 +191,29 @@ func (f *numbers) tried(equal bool, within int, leaveOut func(n int) bool) iter.
 // equal says whether the copies of a problem fit in one shape on devices of one kind.
 func (f *numbers) equal(p *shape.Problem) bool {
 	fits := false
-	f.each(p, func(c *shape.Candidate) bool {
-		fits = fits || HasRoom(c)
+	f.each(p, false, func(c *shape.Candidate) bool {
+		fits = fits || HasRoom(c) && c.Keeps()
 		return fits
 	})
 	return fits
 }
 
-// each offers the shapes of a problem that keep its limits, in the settings that need least memory: those of each choice of degrees by
-// their number of stages, until one is enough.
-func (f *numbers) each(p *shape.Problem, enough func(*shape.Candidate) bool) {
+// each offers the shapes of a problem in the settings that need least memory: those of each choice of degrees by their number of stages, until
+// one is enough; the first ones alone where a sketch does.
+func (f *numbers) each(p *shape.Problem, sketch bool, enough func(*shape.Candidate) bool) {
 	for _, s := range f.settings {
 		if !s.Lean && !p.Limited() {
 			continue // lean batches need no more
 		}
 		a := p.Tier(s)
+		if sketch {
+			a = a.Sketch()
+		}
 		for _, pool := range a.Levels[len(a.Levels)-1] {
 			for _, l := range p.FlavorsOf(pool) {
 				for _, d := range a.Degrees(l) {
 					for c := range a.Shapes(l, d, nil) {
-						if p.Limited() {
-							a.Evaluate(&c)
-						}
-						if c.Verdict == shape.Yes && enough(&c) {
+						if enough(&c) {
 							break
 						}
 					}
@@ -251,19 +245,23 @@ func (f *numbers) takes(n int) takes {
 	}
 	one := f.problem.With(f.problem.InCopies(n)).Alone()
 	found.on = map[*shape.Flavor]int{}
-	take := func(c *shape.Candidate) bool {
-		found.least = found.or(least{size{c.Total(), int64(c.Total()) * f.rate(c.Flavor.Class)}, int64(c.Data) * c.Footprint.Together(c.Shape)})
-		if on := found.on[c.Flavor]; on == 0 || c.Total() < on {
-			found.on[c.Flavor] = c.Total()
+	f.each(one, !one.Limited(), func(c *shape.Candidate) bool {
+		found.bytes = least(found.bytes, int64(c.Data)*c.Footprint.Together(c.Shape))
+		if on := found.on[c.Flavor]; on > 0 && c.Total() >= on {
+			return true // with more stages it takes no less
 		}
+		if !c.Keeps() {
+			return false
+		}
+		found.on[c.Flavor] = c.Total()
+		found.devices, found.cost = least(found.devices, c.Total()), least(found.cost, int64(c.Total())*f.rate(c.Flavor.Class))
 		return true
-	}
-	f.each(one, take)
+	})
 	if found.devices == 0 {
 		for _, s := range f.settings {
-			a := one.Tier(s)
+			a := one.Tier(s).Sketch()
 			for _, c := range a.Mixed(a.Levels[len(a.Levels)-1]) {
-				found.least = found.or(least{size{devices: c.Total()}, int64(c.Data) * c.Footprint.Together(c.Shape)})
+				found.devices, found.bytes = least(found.devices, c.Total()), least(found.bytes, int64(c.Data)*c.Footprint.Together(c.Shape))
 			}
 		}
 	}
@@ -271,12 +269,12 @@ func (f *numbers) takes(n int) takes {
 	return found
 }
 
-// or returns the lower of two bounds in each respect.
-func (l least) or(other least) least {
-	if l.devices == 0 {
+// least returns the lower of two amounts, of which the first is 0 where there is none yet.
+func least[T int | int64](known, other T) T {
+	if known == 0 {
 		return other
 	}
-	return least{size{min(l.devices, other.devices), min(l.cost, other.cost)}, min(l.bytes, other.bytes)}
+	return min(known, other)
 }
 
 // unpricedHour is what an hour of a device without a price counts as, in micro-USD: above all prices.

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -21,35 +22,53 @@ func different(a *shape.Tier, pools []*shape.Pool) []Portion {
 
 // mayDiffer says whether different places the copies.
 func mayDiffer(a *shape.Tier, pools []*shape.Pool) bool {
-	return differently(a, pools, func(c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout, int) {
-		return shape.Layout{}, place.Count(c, copies, taken)
-	}) != nil
+	return differently(a, pools, counted) != nil
+}
+
+// counted places copies without a layout.
+func counted(c *shape.Candidate, copies int, taken *place.Taken) (shape.Layout, int) {
+	return shape.Layout{}, place.Count(c, copies, taken)
 }
 
 // placing places as many copies of a candidate as there is room for beside taken devices, up to a number.
-type placing func(c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout, int)
+type placing func(c *shape.Candidate, copies int, taken *place.Taken) (shape.Layout, int)
 
 func differently(a *shape.Tier, pools []*shape.Pool, by placing) []Portion {
-	if a.Problem.Copies < 2 {
+	copies := a.Problem.Copies
+	if copies < 2 {
 		return nil
 	}
-	single := a.Problem.Alone()
-	one := single.Tier(a.Setting)
-	for i := range pools {
-		kept := shape.KeepingLimits(one.Candidates(pools[i : i+1]))
-		rest := leftOf(kept, pools[i])
-		if !rest.holds(a.Problem.Copies) {
-			continue
-		}
-		fewest := slices.Clone(kept)
-		if portions := fill(a, rest, by, Rank(single, kept).Next); portions != nil {
-			return portions
-		}
-		if portions := fill(a, rest, by, Rank(single, fewest).fewest()); portions != nil {
+	for rest, next := range fillings(a, pools) {
+		if portions, placed := fill(copies, copies, rest, by, next); placed == copies {
 			return portions
 		}
 	}
 	return nil
+}
+
+// mostDifferent returns how many copies different places where so many are asked for.
+func mostDifferent(a *shape.Tier, pools []*shape.Pool, copies int) int {
+	most := 0
+	for rest, next := range fillings(a, pools) {
+		_, placed := fill(copies, 0, rest, counted, next)
+		most = max(most, placed)
+	}
+	return most
+}
+
+// fillings are the ways in which different fills a pool: what is left of it, and the candidates that are placed in turn.
+func fillings(a *shape.Tier, pools []*shape.Pool) iter.Seq2[left, func() *shape.Candidate] {
+	return func(yield func(left, func() *shape.Candidate) bool) {
+		single := a.Problem.Alone()
+		one := single.Tier(a.Setting)
+		for i := range pools {
+			kept := shape.KeepingLimits(one.Candidates(pools[i : i+1]))
+			rest, fewest := leftOf(kept, pools[i]), slices.Clone(kept)
+			if !yield(rest, Rank(single, kept).Next) || !yield(rest, Rank(single, fewest).fewest()) {
+				return
+			}
+		}
+	}
 }
 
 // left is what is left of a pool, and what a copy takes of it at least.
@@ -81,30 +100,27 @@ func (l *left) holds(copies int) bool {
 	return room >= copies && l.copy <= l.bytes/int64(copies)
 }
 
-// fill places all copies with candidates in turn. It gives up where what is left of a pool cannot hold the copies that are left.
-func fill(a *shape.Tier, rest left, by placing, next func() *shape.Candidate) []Portion {
+// fill places copies with candidates in turn, and says how many it placed. It gives up where what is left of a pool cannot hold those that are
+// left of the fewest that are of use.
+func fill(copies, fewest int, rest left, by placing, next func() *shape.Candidate) ([]Portion, int) {
 	var portions []Portion
-	taken := map[int32]bool{}
+	placed, taken := 0, new(place.Taken)
 	rest.devices = maps.Clone(rest.devices)
-	copies := a.Problem.Copies
-	for c := next(); c != nil && copies > 0; c = next() {
-		if len(portions) == maxShapes || !rest.holds(copies) {
-			return nil
+	for c := next(); c != nil && placed < copies; c = next() {
+		if len(portions) == maxShapes || !rest.holds(max(1, fewest-placed)) {
+			break
 		}
-		l, n := by(c, min(copies, rest.devices[c.Flavor]/c.Total()), taken)
+		l, n := by(c, min(copies-placed, rest.devices[c.Flavor]/c.Total()), taken)
 		if n == 0 {
 			continue
 		}
 		portions = append(portions, portion(c, l))
-		copies -= n
+		placed += n
 		rest.devices[c.Flavor] -= n * c.Total()
 		rest.bytes -= int64(n*c.Data) * c.Footprint.Together(c.Shape)
 	}
-	if copies > 0 {
-		return nil
-	}
 	slices.SortStableFunc(portions, func(x, y Portion) int { return y.Copies() - x.Copies() })
-	return portions
+	return portions, placed
 }
 
 // maxShapes is the main shape and the API's bound of ShardingPlanSpec.OtherShapes.
