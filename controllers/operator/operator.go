@@ -198,6 +198,7 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 	period := cmp.Or(options.Housekeeping, housekeepingPeriod)
 	err = errors.Join(
 		mgr.Add(reconciler.Tally),
+		mgr.Add(&compactor{reconciler.Ledger, options.Log}),
 		mgr.Add(&housekeeper{sweep: reconciler.Sweep, period: period, log: options.Log}),
 		mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
 			return reconciler.Compare(ctx, cmp.Or(options.Comparing, comparingPeriod))

@@ -52,8 +52,15 @@ type advice struct {
 
 // pause is until when nothing is looked for, for one spec of a placement.
 type pause struct {
+	uid        types.UID
 	generation int64
 	until      time.Time
+	// found has what would help; nil where another process found it.
+	found *v1alpha1.Shortfall
+}
+
+func (p pause) of(uid types.UID, generation int64) bool {
+	return p.uid == uid && p.generation == generation
 }
 
 func newAdviser(of *answers, again chan<- event.GenericEvent, now func() time.Time) *adviser {
@@ -66,8 +73,8 @@ func newAdviser(of *answers, again chan<- event.GenericEvent, now func() time.Ti
 // told of the placement with what would help: where this process did not look for that, another one did, and what it found has its rest.
 func (a *adviser) advise(q question, no *plan.Unplaceable, told bool) {
 	a.mu.Lock()
-	if _, looked := a.rests[q.placement]; told && !looked {
-		a.rests[q.placement] = pause{q.generation, a.now().Add(mostAdviceRest)}
+	if told && !a.rests[q.placement].of(q.uid, q.generation) {
+		a.rests[q.placement] = pause{q.uid, q.generation, a.now().Add(mostAdviceRest), nil}
 	}
 	number := a.asked
 	if before, waits := a.wanted[q.placement]; waits {
@@ -80,6 +87,17 @@ func (a *adviser) advise(q question, no *plan.Unplaceable, told bool) {
 	case a.woken <- struct{}{}:
 	default:
 	}
+}
+
+// found returns what was found last for a spec of a placement, which stands until it is looked for again: the cluster may have changed before that
+// could be told. It is nil where nothing was looked for.
+func (a *adviser) found(placement *v1alpha1.ModelPlacement) *v1alpha1.Shortfall {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if last := a.rests[keyOf(placement)]; last.of(placement.UID, placement.Generation) {
+		return last.found
+	}
+	return nil
 }
 
 // run looks for what is wanted until the context ends.
@@ -112,9 +130,9 @@ func (a *adviser) next() (*advice, time.Duration) {
 	}
 	var first *advice
 	for key, one := range a.wanted {
-		last, rests := a.rests[key]
+		last := a.rests[key]
 		switch {
-		case rests && last.generation == one.question.generation:
+		case last.of(one.question.uid, one.question.generation):
 			wait = min(wait, last.until.Sub(now))
 		case first == nil || one.number < first.number:
 			first = &one
@@ -134,10 +152,11 @@ func (a *adviser) find(ctx context.Context, one *advice) {
 		return // the cluster or the placement changed, and another question was asked
 	}
 	began := a.now()
-	a.answers.improve(q, advised(ctx, one.no))
+	found := advised(ctx, one.no)
+	a.answers.improve(q, found)
 	ended := a.now()
 	a.mu.Lock()
-	a.rests[q.placement] = pause{q.generation, ended.Add(min(adviceRest*ended.Sub(began), mostAdviceRest))}
+	a.rests[q.placement] = pause{q.uid, q.generation, ended.Add(min(adviceRest*ended.Sub(began), mostAdviceRest)), &found.Shortfall}
 	a.mu.Unlock()
 	about := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Namespace: q.placement.Namespace, Name: q.placement.Name}}
 	select {

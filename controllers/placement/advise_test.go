@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
@@ -21,8 +22,11 @@ func TestAdviceRests(t *testing.T) {
 		return now
 	})
 	no := refusal(t)
+	of := func(name string, generation int64) *v1alpha1.ModelPlacement {
+		return &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Generation: generation}}
+	}
 	ask := func(name string, generation int64, told bool) {
-		q := question{placement: types.NamespacedName{Name: name}, generation: generation}
+		q := question{placement: types.NamespacedName{Name: name}, uid: types.UID(name), generation: generation}
 		known.forget(q.placement) // the cluster changed
 		_, _ = known.ask(q, since(1), time.Now, func() (*v1alpha1.ShardingPlanSpec, error) { return nil, no })
 		a.advise(q, no, told)
@@ -41,7 +45,19 @@ func TestAdviceRests(t *testing.T) {
 	}
 	look("nothing is wanted", false)
 	ask("a", 1, false)
+	if found := a.found(of("a", 1)); found != nil {
+		t.Errorf("before it was looked for, %+v was found", found)
+	}
 	look("for the first time", true)
+	known.forget(types.NamespacedName{Name: "a"}) // and once more before anything was told
+	for _, c := range []struct {
+		placement *v1alpha1.ModelPlacement
+		want      bool
+	}{{of("a", 1), true}, {of("a", 2), false}, {&v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "anew", Generation: 1}}, false}} {
+		if found := a.found(c.placement); (found != nil) != c.want {
+			t.Errorf("for %s of generation %d, %+v was found", c.placement.UID, c.placement.Generation, found)
+		}
+	}
 	ask("a", 1, false)
 	look("again", false)
 	ask("b", 1, false)
@@ -70,7 +86,7 @@ func TestAdviceIsLookedForInOrder(t *testing.T) {
 	a := newAdviser(&known, make(chan event.GenericEvent, 8), time.Now)
 	order := []string{"c", "a", "d", "b"}
 	for _, name := range append(order, "a", "c") {
-		a.advise(question{placement: types.NamespacedName{Name: name}}, refusal(t), false)
+		a.advise(question{placement: types.NamespacedName{Name: name}, uid: types.UID(name)}, refusal(t), false)
 	}
 	for _, want := range order {
 		one, _ := a.next()

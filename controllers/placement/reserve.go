@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,7 +123,8 @@ func (r *Reconciler) undecided(ctx context.Context, p *pass, t *turn) (again boo
 			return true, nil
 		}
 	}
-	p.report.unplaceable(t.unplaceable, t.priority, adviceOf(p.placement))
+	before := cmp.Or(adviceOf(p.placement), r.adviser.found(p.placement))
+	p.report.unplaceable(t.unplaceable, t.priority, before)
 	return false, nil
 }
 

@@ -53,6 +53,7 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan e
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("placement").
 		For(&v1alpha1.ModelPlacement{}, builder.WithPredicates(relation.Respecified)).
+		Watches(&v1alpha1.ModelPlacement{}, r.followEnds()).
 		Watches(&v1alpha1.ShardingPlan{}, r.followPlans()).
 		Watches(&v1alpha1.DeviceMesh{}, handler.EnqueueRequestsFromMapFunc(relation.PlacementOf)).
 		Watches(&v1alpha1.AcceleratorInventory{}, onNode).
@@ -72,6 +73,15 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan e
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](leastRetry, mostPause),
 		}).
 		Complete(r)
+}
+
+// followEnds tells the ledger of placements that are gone.
+func (r *Reconciler) followEnds() handler.EventHandler {
+	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ queue) {
+		if placement, is := e.Object.(*v1alpha1.ModelPlacement); is {
+			r.Ledger.Ended(placement)
+		}
+	}}
 }
 
 // followPlans tells the ledger of plans before it has the placement of each reconciled, and when one is gone those that wait as well.

@@ -8,7 +8,7 @@ import (
 const (
 	// settled is for how long an operator that started is looked at for writes that change nothing.
 	settled = 15 * time.Second
-	// said is how long the operator before it is silent when it has said all: a refusal is looked at again after at most 30 s.
+	// said is how long the operator before it writes nothing when it has said all: a refusal is looked at again after at most 30 s.
 	said = 35 * time.Second
 )
 
@@ -17,7 +17,7 @@ const (
 func (r *run) restart(ctx context.Context) error {
 	r.stopChurn()
 	r.stopChurn = func() int64 { return 0 }
-	if err := r.silent(ctx, said); err != nil {
+	if err := r.silent(ctx, said, writesOf); err != nil {
 		return err
 	}
 	if err := r.anew(ctx, func() error { return nil }); err != nil {

@@ -102,6 +102,21 @@ func TestWritesOfAPlacement(t *testing.T) {
 	}
 }
 
+// TestRefusalsListNoRevisions: a placement that never had another spec has no revision that could be missed.
+func TestRefusalsListNoRevisions(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	w.addNode("n1", 2)
+	made, stop := w.counted(operation.FirstFit)
+	for _, name := range []string{"one", "two"} {
+		w.place(w.PlacementOf(name, 4, 1))
+		w.awaitSpecKept(name)
+	}
+	stop()
+	if lists := made.Calls()["list controllerrevisions"].Requests; lists > 0 {
+		t.Errorf("revisions were listed %d times", lists)
+	}
+}
+
 // awaitSpecKept waits for the ControllerRevision of a placement that has no plan, which would keep its spec.
 func (w world) awaitSpecKept(name string) {
 	w.Helper()
