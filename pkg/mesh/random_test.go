@@ -28,7 +28,7 @@ func randomShape(r *rand.Rand) (string, map[string]int) {
 func TestManyShapes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var inside, nodes int
-	for number := range shapesDrawn {
+	for number := range 100_000 {
 		order, sizes := randomShape(r)
 		m, err := New(order, sizes)
 		if err != nil {

@@ -155,9 +155,6 @@ func TestPressureAsSimulated(t *testing.T) {
 	} {
 		l.Longest = 8 * (l.Input + l.Output)
 		for _, requests := range []int{16, 64, 256} {
-			if raced && (l.Variation < 1 || requests > 64) {
-				continue // the race detector makes a simulation twenty times as slow, and has nothing to find in it
-			}
 			for _, spare := range []float64{0.5, occupancy.Spare, 2.33} {
 				got, _ := simulate(l, requests, spare)
 				want := l.Under(spare, float64(requests))

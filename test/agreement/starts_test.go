@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -21,9 +20,6 @@ import (
 	"github.com/rankwright/rankwright/test/plantest"
 )
 
-// everyCase is a variable that asks for every case of a test that takes a sample otherwise.
-const everyCase = "RANKWRIGHT_EVERY"
-
 // inference are the requests of a start: left alone, with a load that makes data ranks worth while, and with formats that are asked for.
 var inference = []v1alpha1.ModelPlacementSpec{
 	{Workload: v1alpha1.Workload{Inference: &v1alpha1.InferenceWorkload{MaxModelLen: 8192, MaxSequences: 32}}},
@@ -37,16 +33,16 @@ var training = []v1alpha1.ModelPlacementSpec{
 	{Workload: v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: "LoRA", Optimizer: "AdamW", SequenceLength: 2048, GlobalBatch: 32, MicroBatch: 1, Sharding: "ZeRO1"}}},
 }
 
-// every says how many cases of a test are one that is tried: 1 where RANKWRIGHT_EVERY asks for all.
+// every says of how many cases one is tried: a short test takes a sample.
 func every(sample int) int {
-	if os.Getenv(everyCase) != "" {
-		return 1
+	if testing.Short() {
+		return sample
 	}
-	return sample
+	return 1
 }
 
 // TestEveryPlanStarts plans models on two nodes of every shape of `simulate` and on six that are occupied in part, for every engine, and exports
-// each plan: what is planned is a command that its engine has the arguments for. Without RANKWRIGHT_EVERY it takes a sample.
+// each plan: what is planned is a command that its engine has the arguments for.
 func TestEveryPlanStarts(t *testing.T) {
 	step := every(14)
 	for number, name := range append(synthetic.Names(), synthetic.Names()...) {

@@ -11,9 +11,6 @@ import (
 	"github.com/rankwright/rankwright/tools/fit/truth"
 )
 
-// every says that tests take all cases: `make exhaustive`.
-var every = os.Getenv("RANKWRIGHT_EVERY") != ""
-
 // embedded reads a file that the package of costs embeds.
 func embedded(t *testing.T, name string) []byte {
 	t.Helper()
@@ -25,13 +22,10 @@ func embedded(t *testing.T, name string) []byte {
 }
 
 // TestConstantsAreFittedAsWritten: whoever fits again what lies in this repository gets the constants that are built in, and what was measured over what they give. The widths
-// of ranges take minutes, so that they are compared where all cases are: then files are the same byte for byte.
+// of ranges take minutes, so that a short test leaves them out: else files are the same byte for byte.
 func TestConstantsAreFittedAsWritten(t *testing.T) {
-	if raced {
-		t.Skip("a fit takes minutes under the race detector, which has nothing to find in it: make exhaustive runs it without")
-	}
 	all, built := measurements(t)
-	if every {
+	if !testing.Short() {
 		made, err := calibration.Made(all)
 		if err != nil {
 			t.Fatal(err)
