@@ -17,7 +17,7 @@ var (
 	// link is a link of Markdown to a file, to a heading, or to a heading of a file.
 	link = regexp.MustCompile(`\]\(([^)#:\s]*)(?:#([^)\s]*))?\)`)
 	// fence begins and ends a block of code.
-	fence = regexp.MustCompile("(?ms)^ *```.*?^ *```")
+	fence = regexp.MustCompile("(?s)\n *```.*?\n *```")
 	// codeSpan is code in a line.
 	codeSpan = regexp.MustCompile("`[^`\n]*`")
 	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
