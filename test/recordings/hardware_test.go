@@ -177,11 +177,11 @@ const hardwareHead = `# Hardware
 What Rankwright knows of which hardware, made by a test from the documentation of the backends and from what they find in
 the recordings of ` + "`test/recordings`" + `; do not edit it. A fact in brackets is known of some of a backend's devices only.
 "Tools add" is what is only known where a vendor's tool or library may run. "Health is seen by" is what says
-of a device that it is well; of devices that nothing says it of, health is Unknown, NotMonitored (see [health.md](../operate/health.md)). *Real captures* are replays of what was
+of a device that it is well; of devices that nothing says it of, health is Unknown, NotMonitored (see [health](../operate/health.md)). *Real captures* are replays of what was
 recorded on real hosts; *composed* recordings are written from the kernel's or the tools' documentation, as the README in
 each of them says. *As installed* is what an end-to-end test sees through the chart, from the unprivileged pod of the agent on a
 real kubelet whose node plays the recorded host, with a library or tool of our own in place of the driver's where one is named
-([drivers.md](../operate/drivers.md) has the values). No backend was run on a real accelerator yet.
+([drivers](../operate/drivers.md) has the values). No backend was run on a real accelerator yet.
 
 | Backend | Vendor | Known without tools | Tools add | Links | Verified on |
 |---|---|---|---|---|---|

@@ -150,7 +150,7 @@ and no libcuda is refused when it is read. These do:
 
 | ` + "`" + `vendors.nvidia` + "`" + ` | needs | libcuda is brought by |
 |---|---|---|
-| ` + "`" + `injection: CDI` + "`" + ` | ` + "`" + `agent.nvml.enabled=true` + "`" + ` in its privileged form ([drivers.md](../operate/drivers.md)) | our own specification, of what NVIDIA's package for CDI (nvcdi) finds |
+| ` + "`" + `injection: CDI` + "`" + ` | ` + "`" + `agent.nvml.enabled=true` + "`" + ` in its privileged form ([drivers](../operate/drivers.md)) | our own specification, of what NVIDIA's package for CDI (nvcdi) finds |
 | ` + "`" + `injection: CDI, cdiKind: nvidia.com/gpu` + "`" + ` | ` + "`" + `nvidia-ctk cdi generate` + "`" + ` on the node after every change of the driver (NVIDIA's toolkit has a service for it); with kustomize the component ` + "`" + `config/cdi` + "`" + `, by which agents read ` + "`" + `/etc/cdi` + "`" + ` | that specification |
 | ` + "`" + `injection: DeviceNodes, userLibraries: Runtime` + "`" + ` | NVIDIA's runtime as the node's default, or as ` + "`" + `runtimeClassName` + "`" + ` of **every** pod with such a device: one without it has no libcuda | NVIDIA's runtime |
 | ` + "`" + `userLibraries: Image` + "`" + `, either mode | images with the libraries of the nodes' very driver | the image |
