@@ -1,4 +1,4 @@
-# Images of the node agent and the operator; docs/images.md describes them.
+# Images of the node agent and the operator; docs/operate/images.md describes them.
 #
 #   docker build --target node-agent --build-arg VERSION=v1.2.3 .
 #

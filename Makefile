@@ -226,6 +226,11 @@ sbom: build ## Write a bill of materials of each command (SPDX 2.3) into dist/sb
 licenses: ## List the licences of everything that is built or tested with; one that is not allowed fails
 	@$(GO) list -deps -test -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}' ./... $(HOOK) | $(licences) -modules
 
+.PHONY: site
+site: ## Build the site of the documents into dist/site, and follow its links
+	@tools/install.sh hugo
+	@tools/site.sh dist/site
+
 .PHONY: clean
 clean: ## Remove what was built, except the tools in .cache
 	rm -rf bin dist

@@ -49,5 +49,5 @@
 //     mesh/collective, over sockets, or on the devices over NCCL and its kin. These two are not pure.
 //
 // The controllers, in controllers/, and the node agent are the shell around all this: they read, ask these packages, and
-// apply. docs/glossary.md explains the words, docs/decisions why it is so.
+// apply. docs/start/glossary.md explains the words, docs/internals/decisions why it is so.
 package pkg

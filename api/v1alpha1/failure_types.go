@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// FailurePolicy says when something that the plan counts on is lost, and what follows. docs/failure.md has the whole table.
+// FailurePolicy says when something that the plan counts on is lost, and what follows. docs/use/failure.md has the whole table.
 type FailurePolicy struct {
 	// What follows a loss. SameShape plans anew with the same degrees, AnyShape (the default) with any degrees, and Hold keeps
 	// the plan until what was lost is back or the placement changes.

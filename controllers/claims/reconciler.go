@@ -1,5 +1,5 @@
 // Package claims makes the ResourceClaims of placements whose enforcement is Claim: one for each pod, which selects the
-// devices of the pod's place in the mesh. docs/claims.md says how pods use them.
+// devices of the pod's place in the mesh. docs/use/claims.md says how pods use them.
 package claims
 
 import (

@@ -1,5 +1,5 @@
 // Package files writes what launchers need to start the pods of a mesh into ConfigMaps, which the pods mount, once there is a pod.
-// docs/launchers.md says what is in them.
+// docs/use/launchers.md says what is in them.
 package files
 
 import (

@@ -1,5 +1,5 @@
 // Package ledger makes sure that a device belongs to at most one active plan, with any number of operators that each
-// believe to lead and with a crash between any two requests. docs/ledger.md has the protocol and why it holds.
+// believe to lead and with a crash between any two requests. docs/internals/ledger.md has the protocol and why it holds.
 //
 // The reservation is the ShardingPlan itself. The ledger is one small ConfigMap that serves as a fence: a plan comes into
 // force only when an update of the ledger succeeded that names the plan and carries the resourceVersion which was read

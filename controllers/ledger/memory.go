@@ -16,7 +16,7 @@ import (
 
 // memory is what a process knows of the ledger and of the plans from one commit to the next. While the ledger is as this process wrote it, nobody
 // else has committed anything, so that the plans it listed last and those it committed since are all that can be committed: they need not be
-// listed again. Whether that is so shows when the ledger is written with the resourceVersion that is remembered. docs/ledger.md has the proof.
+// listed again. Whether that is so shows when the ledger is written with the resourceVersion that is remembered. docs/internals/ledger.md has the proof.
 //
 // The zero value knows nothing, and the ledger and the plans must be read.
 type memory struct {

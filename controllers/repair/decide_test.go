@@ -69,7 +69,7 @@ func ended(r *Record) {
 	r.Made, r.Ended = "uid", &e
 }
 
-// Each row is a step of the table in docs/repair.md.
+// Each row is a step of the table in docs/operate/repair.md.
 func TestDecide(t *testing.T) {
 	const (
 		ill  = v1alpha1.Unhealthy

@@ -1,5 +1,5 @@
 // Package slots keeps the devices of plans whose enforcement is Slot or Claim for their pods: it names a slot for each in
-// status.slots of the node's inventory, by which the node agent offers the device alone. docs/slots.md and docs/claims.md say
+// status.slots of the node's inventory, by which the node agent offers the device alone. docs/use/slots.md and docs/use/claims.md say
 // how pods use them.
 package slots
 

@@ -1,6 +1,6 @@
 // Package verification writes into the status of meshes what their pods found when they verified them. Pods write no object
 // of ours: what they say is the termination message of their verifying container, which the kubelet writes into the pod's
-// status. docs/verification.md has the whole contract.
+// status. docs/use/verification.md has the whole contract.
 package verification
 
 import (

@@ -34,9 +34,9 @@ func runAt(t *testing.T, now time.Time, get func(context.Context, string) ([]byt
 	return o.String(), e.String(), code
 }
 
-// TestDocumentedCalibration holds the outputs that docs/calibration.md shows; -update writes the document anew.
+// TestDocumentedCalibration holds the outputs that docs/use/calibration.md shows; -update writes the document anew.
 func TestDocumentedCalibration(t *testing.T) {
-	document, err := filepath.Abs(filepath.Join("..", "..", "docs", "calibration.md"))
+	document, err := filepath.Abs(filepath.Join("..", "..", "docs", "use", "calibration.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

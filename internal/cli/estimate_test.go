@@ -15,7 +15,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/estimate"
 )
 
-// documented are the commands of docs/estimate.md with the golden file of each output.
+// documented are the commands of docs/use/estimate.md with the golden file of each output.
 var documented = []struct{ golden, command string }{
 	{"recommend.txt", "recommend --model Llama-3.3-70B --device H100 --devices 8 --max-ttft 500ms --max-tpot 20ms --isl 1000 --osl 500"},
 	{"estimate.txt", "estimate --model Llama-3.3-70B-FP8 --device H100 --tp 2 --isl 1000 --osl 1000"},
@@ -27,9 +27,9 @@ var documented = []struct{ golden, command string }{
 	{"cost.txt", "cost --model Llama-3.3-70B-FP8 --isl 2000 --osl 500 --max-tpot 30ms --provider OCI"},
 }
 
-// TestDocumentedEstimates holds the outputs that docs/estimate.md shows; -update writes the document and the golden files anew.
+// TestDocumentedEstimates holds the outputs that docs/use/estimate.md shows; -update writes the document and the golden files anew.
 func TestDocumentedEstimates(t *testing.T) {
-	path := filepath.Join("..", "..", "docs", "estimate.md")
+	path := filepath.Join("..", "..", "docs", "use", "estimate.md")
 	page := clitest.ReadPage(t, path)
 	for _, d := range documented {
 		out := ok(t, "", strings.Fields(d.command)...)

@@ -15,7 +15,7 @@ import (
 // TestExplainAddsUp computes again what explanations print: what stands right of "=" and left of an arithmetic must follow
 // from the printed numbers, each of which is known to half of its last digit.
 func TestExplainAddsUp(t *testing.T) {
-	files, err := filepath.Glob("../../docs/scenarios/*/explain.txt")
+	files, err := filepath.Glob("../../docs/internals/scenarios/*/explain.txt")
 	if err != nil || len(files) < 10 {
 		t.Fatalf("scenarios: %v, %v", files, err)
 	}

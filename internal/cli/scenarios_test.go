@@ -17,12 +17,12 @@ import (
 
 // scenariosFolder has a folder for each scenario: cluster.txt has flags of simulate, placement.yaml what is asked for,
 // table.txt and explain.txt what plan prints.
-const scenariosFolder = "../../docs/scenarios"
+const scenariosFolder = "../../docs/internals/scenarios"
 
 // scenarioOutputs are the files with what plan prints, by its format.
 var scenarioOutputs = map[string]string{"table.txt": "table", "explain.txt": "explain"}
 
-// TestScenarios holds what docs/scenarios says that plan prints to what it prints. With -update it writes the files anew.
+// TestScenarios holds what docs/internals/scenarios says that plan prints to what it prints. With -update it writes the files anew.
 func TestScenarios(t *testing.T) {
 	folders, err := filepath.Glob(filepath.Join(scenariosFolder, "[0-9]*"))
 	if err != nil || len(folders) < 10 {
@@ -68,13 +68,13 @@ func document(t *testing.T, path, want string) {
 	}
 }
 
-// quote is a block of planner.md that quotes a section of a scenario's output.
+// quote is a block of the scenarios' README.md that quotes a section of a scenario's output.
 var quote = regexp.MustCompile("(?ms)```text (\\S+)/(table|explain)\\.txt(?:: (.+?))?\n(.*?)```\n")
 
-// TestPlannerQuotesScenarios holds the blocks of docs/planner.md to the scenarios' outputs. With -update, after
+// TestScenariosAreQuoted holds the blocks of docs/internals/scenarios/README.md to the scenarios' outputs. With -update, after
 // TestScenarios, it writes them anew.
-func TestPlannerQuotesScenarios(t *testing.T) {
-	const path = "../../docs/planner.md"
+func TestScenariosAreQuoted(t *testing.T) {
+	const path = scenariosFolder + "/README.md"
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestPlannerQuotesScenarios(t *testing.T) {
 		return head + "\n" + body + "```\n"
 	})
 	if len(quoted) < 10 {
-		t.Errorf("planner.md quotes %d scenarios, want at least 10", len(quoted))
+		t.Errorf("README.md quotes %d scenarios, want at least 10", len(quoted))
 	}
 	document(t, path, made)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/rankwright/rankwright/internal/cli/clitest"
 )
 
-// TestDocumentedRefusals holds the outputs that docs/why-not.md shows; -update writes them anew.
+// TestDocumentedRefusals holds the outputs that docs/use/why-not.md shows; -update writes them anew.
 func TestDocumentedRefusals(t *testing.T) {
-	docs := filepath.Join("..", "..", "docs")
+	docs := filepath.Join("..", "..", "docs", "use")
 	path := filepath.Join(docs, "why-not.md")
 	page := clitest.ReadPage(t, path)
 	hosts := map[string]string{}

@@ -4,37 +4,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 )
-
-// link is a link of Markdown to a file, without what stands behind #.
-var link = regexp.MustCompile(`\]\(([^)#:\s]+)(#[^)]*)?\)`)
-
-// TestLinksLeadToFiles follows every link between files of the repository.
-func TestLinksLeadToFiles(t *testing.T) {
-	root := rootOf(t)
-	links := 0
-	walk(t, root, func(path string) {
-		if !strings.HasSuffix(path, ".md") {
-			return
-		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, match := range link.FindAllStringSubmatch(string(content), -1) {
-			links++
-			if _, err := os.Stat(filepath.Join(filepath.Dir(path), match[1])); err != nil {
-				t.Errorf("%s: %v", path, err)
-			}
-		}
-	})
-	if links < 100 {
-		t.Errorf("%d links: they are not found any more", links)
-	}
-}
 
 // TestEveryFolderIsOnTheMap holds the map in CONTRIBUTING.md to the folders that there are.
 func TestEveryFolderIsOnTheMap(t *testing.T) {

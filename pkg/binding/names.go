@@ -1,5 +1,5 @@
 // Package binding gives pods the places of a mesh: it finds a pod's index by the workload that made it, says which ranks
-// and devices that index has, and writes both into the pod. docs/binding.md has the whole contract.
+// and devices that index has, and writes both into the pod. docs/use/binding.md has the whole contract.
 package binding
 
 import (

@@ -41,9 +41,9 @@ func TestTablesOfFeatures(t *testing.T) {
 	}
 }
 
-// TestTheDocumentedFeatures holds the table of docs/serving-options.md to the rows.
+// TestTheDocumentedFeatures holds the table of docs/use/serving-options.md to the rows.
 func TestTheDocumentedFeatures(t *testing.T) {
-	document.Table(t, "../../docs/serving-options.md", documentedFeatures(), *update)
+	document.Table(t, "../../docs/use/serving-options.md", documentedFeatures(), *update)
 }
 
 func documentedFeatures() string {

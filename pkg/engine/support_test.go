@@ -203,11 +203,11 @@ func TestSupportIsDocumented(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write docs/engines.md and docs/serving-options.md anew: review the difference before committing it")
+var update = flag.Bool("update", false, "write docs/reference/engines.md and docs/use/serving-options.md anew: review the difference before committing it")
 
-// TestTheDocumentedSupport holds the table of docs/engines.md to the rows.
+// TestTheDocumentedSupport holds the table of docs/reference/engines.md to the rows.
 func TestTheDocumentedSupport(t *testing.T) {
-	document.Table(t, "../../docs/engines.md", documentedSupport(), *update)
+	document.Table(t, "../../docs/reference/engines.md", documentedSupport(), *update)
 }
 
 func documentedSupport() string {

@@ -1,6 +1,6 @@
 // Package launch writes down what each launcher needs to start a placement: whole files such as host files and rank tables,
 // and the variables and arguments of each pod and each rank. It takes a plan and its mesh and is pure: the same input gives
-// the same bytes. docs/launchers.md lists the launchers with the sources of their formats.
+// the same bytes. docs/use/launchers.md lists the launchers with the sources of their formats.
 package launch
 
 import (

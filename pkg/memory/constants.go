@@ -11,7 +11,7 @@ import (
 var constantsJSON []byte
 
 // Doubt is the share of a device's need by which it may be off: the weights of the row that was worst among those that nothing was fitted to
-// (docs/memory.md).
+// (docs/internals/memory.md).
 const Doubt = 0.02
 
 // constants are the numbers that are fitted instead of counted. TestFit writes them to constants.json with -update.

@@ -12,7 +12,7 @@ import (
 	"github.com/rankwright/rankwright/test/document"
 )
 
-var update = flag.Bool("update", false, "write docs/models.md anew: review the difference before committing it")
+var update = flag.Bool("update", false, "write docs/reference/models.md anew: review the difference before committing it")
 
 // probe is a config.json with every field that a class could ask for, so that what is read of it is what the class reads.
 const probe = `{"hidden_size":1024,"d_model":1024,"num_hidden_layers":8,"decoder_layers":8,"num_attention_heads":8,"decoder_attention_heads":8,
@@ -27,9 +27,9 @@ const probe = `{"hidden_size":1024,"d_model":1024,"num_hidden_layers":8,"decoder
 "hybrid_override_pattern":"M-M*M-ME","attn_layer_indices":[3,7],"hybrid_layer_pattern":[0,1,1,1,0,1,1,1],"attention_k_eq_v":true,"global_head_dim":256,"num_heads":8,"num_layers":8,"d_ff":4096,
 "local_attention":128,"layers_block_type":["mamba","mamba","mamba","attention","mamba","mamba","mamba","attention"],"gating":true,"encoder_layers":2,"encoder_attention_heads":8,"encoder_ffn_dim":4096,"max_source_positions":1500,"num_mel_bins":80}`
 
-// TestTheDocumentedClasses holds the table of docs/models.md to what each class reads of the probe.
+// TestTheDocumentedClasses holds the table of docs/reference/models.md to what each class reads of the probe.
 func TestTheDocumentedClasses(t *testing.T) {
-	document.Table(t, "../../docs/models.md", documentedClasses(t), *update)
+	document.Table(t, "../../docs/reference/models.md", documentedClasses(t), *update)
 }
 
 func documentedClasses(t *testing.T) string {

@@ -40,7 +40,7 @@ func memoryLabel(d *v1alpha1.Device) string {
 	return strconv.FormatInt(d.Memory.TotalMiB, 10)
 }
 
-// Labels computes the labels of a node from its inventory; docs/labels.md lists them. A node without accelerators has
+// Labels computes the labels of a node from its inventory; docs/reference/labels.md lists them. A node without accelerators has
 // none. Processors of the host are not counted. Every key and value is valid, and each vendor's labels depend on its own
 // devices alone. That a node has accelerators is said where there is one with memory that work can use.
 func Labels(status *v1alpha1.AcceleratorInventoryStatus) map[string]string {

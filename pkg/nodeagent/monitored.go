@@ -44,7 +44,7 @@ func monitoredCondition(devices []v1alpha1.Device, asked bool) metav1.Condition 
 	message := fmt.Sprintf("the health of %d of %d devices is not known: %s", count, len(devices), strings.Join(groups, "; "))
 	if remedy := askRemedy(slices.Sorted(maps.Keys(vendors))); !asked && remedy != "" {
 		reason = reasonNobodyAsked
-		message = "no driver is asked on this node: " + remedy + " in the chart's values (docs/drivers.md); " + message
+		message = "no driver is asked on this node: " + remedy + " in the chart's values (docs/operate/drivers.md); " + message
 	}
 	return condition(v1alpha1.ConditionMonitored, metav1.ConditionFalse, reason, message)
 }

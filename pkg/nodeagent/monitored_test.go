@@ -41,7 +41,7 @@ func TestMonitoredCondition(t *testing.T) {
 			metav1.Condition{
 				Type: "Monitored", Status: "False", Reason: "DriversNotAsked",
 				Message: "no driver is asked on this node: add huawei to agent.tools.vendors and set agent.nvml.enabled=true in the chart's values " +
-					"(docs/drivers.md); the health of 2 of 2 devices is not known: nvidia-0000:10:00.0, nvidia-0000:11:00.0: NotMonitored: no tool: install one",
+					"(docs/operate/drivers.md); the health of 2 of 2 devices is not known: nvidia-0000:10:00.0, nvidia-0000:11:00.0: NotMonitored: no tool: install one",
 			},
 		},
 		"no driver was asked, and none has a tool": {

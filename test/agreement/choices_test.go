@@ -288,10 +288,10 @@ func TestRecipesChoices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	document.Table(t, filepath.Join(root, "docs", "planner.md"), tableOf(outcomes), *update)
+	document.Table(t, filepath.Join(root, "docs", "internals", "planner", "recipes.md"), tableOf(outcomes), *update)
 }
 
-// documented is the number of the recipes that docs/planner.md speaks of.
+// documented is the number of the recipes that docs/internals/planner/recipes.md speaks of.
 const documented = 82
 
 var objectives = []v1alpha1.Objective{v1alpha1.ObjectiveThroughput, v1alpha1.ObjectiveLatency}

@@ -55,7 +55,7 @@ func placeElsewhere(outcomes []outcome) {
 	}
 }
 
-// tolerance is what a choice with fewer devices may be worse by, as docs/planner.md says of each objective.
+// tolerance is what a choice with fewer devices may be worse by, as docs/internals/planner/search.md says of each objective.
 var tolerance = map[v1alpha1.Objective]float64{v1alpha1.ObjectiveThroughput: 0.03, v1alpha1.ObjectiveLatency: 0.10}
 
 // units are those of value.

@@ -18,7 +18,7 @@ import (
 
 const (
 	rulesFile = "../../charts/rankwright/alerts.yaml"
-	runbooks  = "../../docs/alerts.md"
+	runbooks  = "../../docs/operate/alerts.md"
 )
 
 const (
@@ -170,7 +170,7 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 		if !found || !strings.Contains(section, "kubectl ") {
 			t.Errorf("%s has no section in %s with a command that shows what is wrong", r.Alert, runbooks)
 		}
-		if want := "docs/alerts.md#" + strings.ToLower(r.Alert); !strings.HasSuffix(r.Annotations["runbook_url"], want) {
+		if want := "docs/operate/alerts.md#" + strings.ToLower(r.Alert); !strings.HasSuffix(r.Annotations["runbook_url"], want) {
 			t.Errorf("%s: runbook_url is %q, want one that ends with %s", r.Alert, r.Annotations["runbook_url"], want)
 		}
 		for _, key := range []string{"summary", "description"} {
@@ -189,7 +189,7 @@ var metricName = regexp.MustCompile(`\brankwright_[a-z_]+`)
 func TestAlertsUseMetricsThatAreListed(t *testing.T) {
 	var documents strings.Builder
 	for _, file := range []string{"metrics.md"} {
-		text, err := os.ReadFile("../../docs/" + file)
+		text, err := os.ReadFile("../../docs/reference/" + file)
 		if err != nil {
 			t.Fatal(err)
 		}

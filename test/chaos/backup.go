@@ -19,7 +19,7 @@ func backedUp(ctx context.Context, w *world) error {
 	return errors.Join(w.plane.SaveEtcd(w.backup), w.plane.ResumeEtcd(ctx), w.plane.ResumeAPIServer(ctx))
 }
 
-// restored puts the last backup in the place of what etcd has, as docs/ledger.md says: the operator is stopped before and started after.
+// restored puts the last backup in the place of what etcd has, as docs/internals/ledger.md says: the operator is stopped before and started after.
 func restored(ctx context.Context, w *world) error {
 	if w.backup == "" {
 		if err := backedUp(ctx, w); err != nil {

@@ -299,7 +299,7 @@ func (p *page) checkJoins(t *testing.T) {
 	}
 }
 
-// countSeries prints what docs/scale.md counts with.
+// countSeries prints what docs/operate/scale.md counts with.
 func (p *page) countSeries(t *testing.T) {
 	for what, expr := range map[string]string{
 		"an agent of 8 devices, in all":                      `count({instance="agent-h100-0"})`,

@@ -8,7 +8,7 @@ import (
 )
 
 // exporters are what the vendors' own exporters would show of the recorded hosts: names and labels as their documents and samples have them
-// (docs/dashboards.md says where), UUIDs and addresses as recorded, and numbers of no device.
+// (docs/operate/dashboards.md says where), UUIDs and addresses as recorded, and numbers of no device.
 func exporters(s *story) map[string]string {
 	shown := map[string]string{}
 	for _, name := range []string{"h100-0", "l40s-0"} {

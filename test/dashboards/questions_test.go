@@ -9,7 +9,7 @@ import (
 	"github.com/rankwright/rankwright/test/document"
 )
 
-const dashboardsFile = "../../docs/dashboards.md"
+const dashboardsFile = "../../docs/operate/dashboards.md"
 
 // checkQuestions runs the query of each question that the document answers, and holds its list of panels to the dashboards.
 func (p *page) checkQuestions(t *testing.T) {

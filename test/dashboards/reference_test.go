@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the tables of the documents")
 
-const reference = "../../docs/metrics.md"
+const reference = "../../docs/reference/metrics.md"
 
 // checkReference holds the table of metrics in the documents to what is served, and that to what the source makes: a metric that the story
 // does not bring about would be missing from both.

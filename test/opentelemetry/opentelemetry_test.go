@@ -17,7 +17,7 @@ import (
 	"github.com/rankwright/rankwright/test/document"
 )
 
-const docs = "../../docs/"
+const docs = "../../docs/reference/"
 
 var update = flag.Bool("update", false, "write the table of the document")
 

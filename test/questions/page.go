@@ -59,9 +59,9 @@ What is asked before hardware is bought or a model is deployed, the command that
 question was dropped for its answer; what was corrected after the first run is [below](#corrected-after-the-first-run).
 
 An answer in time, tokens per second or money agrees where what is known lies in the range that it states. One in bytes or requests
-agrees within what [memory.md](memory.md) states, one that was published rounded where it rounds to the same, and a yes, a no or a refusal where it is
+agrees within what [memory](../internals/memory.md) states, one that was published rounded where it rounds to the same, and a yes, a no or a refusal where it is
 the same, or where the answer warns that it is nearer to the limit than memory is known. ` + "`go test ./test/questions`" + ` runs every command and holds this page to what they print; ` + "`-update`" + ` writes it anew. The data are in
-[test/questions/questions.json](../test/questions/questions.json), in whose folder the commands are run. "kubectl rankwright" before and "-o json"
+[test/questions/questions.json](../../test/questions/questions.json), in whose folder the commands are run. "kubectl rankwright" before and "-o json"
 after the commands are left out.
 `
 

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the document anew")
 
-const document = "../../docs/questions.md"
+const document = "../../docs/use/questions.md"
 
 // leastQuestions are asked at least.
 const leastQuestions = 60

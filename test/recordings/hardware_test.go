@@ -22,14 +22,14 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
-// docs/hardware.md says what is known of which hardware, and from what. It is made of what the backends document and of
+// docs/reference/hardware.md says what is known of which hardware, and from what. It is made of what the backends document and of
 // what they find in the recordings, so that it cannot claim more.
 func TestHardwareIsDocumented(t *testing.T) {
 	table := newHardware()
 	for _, name := range slices.Sorted(maps.Keys(recordings)) {
 		table.add(t.Context(), name, recordings[name]().Host())
 	}
-	golden(t, filepath.Join("..", "..", "docs", "hardware.md"), table.markdown(t))
+	golden(t, filepath.Join("..", "..", "docs", "reference", "hardware.md"), table.markdown(t))
 }
 
 // live are the backends that a test runs on the very host that runs it.
@@ -177,11 +177,11 @@ const hardwareHead = `# Hardware
 What Rankwright knows of which hardware, made by a test from the documentation of the backends and from what they find in
 the recordings of ` + "`test/recordings`" + `; do not edit it. A fact in brackets is known of some of a backend's devices only.
 "Tools add" is what is only known where a vendor's tool or library may run. "Health is seen by" is what says
-of a device that it is well; of devices that nothing says it of, health is Unknown, NotMonitored (see [health.md](health.md)). *Real captures* are replays of what was
+of a device that it is well; of devices that nothing says it of, health is Unknown, NotMonitored (see [health](../operate/health.md)). *Real captures* are replays of what was
 recorded on real hosts; *composed* recordings are written from the kernel's or the tools' documentation, as the README in
 each of them says. *As installed* is what an end-to-end test sees through the chart, from the unprivileged pod of the agent on a
 real kubelet whose node plays the recorded host, with a library or tool of our own in place of the driver's where one is named
-([drivers.md](drivers.md) has the values). No backend was run on a real accelerator yet.
+([drivers](../operate/drivers.md) has the values). No backend was run on a real accelerator yet.
 
 | Backend | Vendor | Known without tools | Tools add | Links | Verified on |
 |---|---|---|---|---|---|

@@ -150,7 +150,7 @@ and no libcuda is refused when it is read. These do:
 
 | ` + "`" + `vendors.nvidia` + "`" + ` | needs | libcuda is brought by |
 |---|---|---|
-| ` + "`" + `injection: CDI` + "`" + ` | ` + "`" + `agent.nvml.enabled=true` + "`" + ` in its privileged form ([drivers.md](drivers.md)) | our own specification, of what NVIDIA's package for CDI (nvcdi) finds |
+| ` + "`" + `injection: CDI` + "`" + ` | ` + "`" + `agent.nvml.enabled=true` + "`" + ` in its privileged form ([drivers](../operate/drivers.md)) | our own specification, of what NVIDIA's package for CDI (nvcdi) finds |
 | ` + "`" + `injection: CDI, cdiKind: nvidia.com/gpu` + "`" + ` | ` + "`" + `nvidia-ctk cdi generate` + "`" + ` on the node after every change of the driver (NVIDIA's toolkit has a service for it); with kustomize the component ` + "`" + `config/cdi` + "`" + `, by which agents read ` + "`" + `/etc/cdi` + "`" + ` | that specification |
 | ` + "`" + `injection: DeviceNodes, userLibraries: Runtime` + "`" + ` | NVIDIA's runtime as the node's default, or as ` + "`" + `runtimeClassName` + "`" + ` of **every** pod with such a device: one without it has no libcuda | NVIDIA's runtime |
 | ` + "`" + `userLibraries: Image` + "`" + `, either mode | images with the libraries of the nodes' very driver | the image |
@@ -182,7 +182,7 @@ Own nodes are those seen in the recordings, with N for a number.
 |---|---|---|---|---|
 `
 
-// docs/device-injection.md is made of the table, so that it cannot say anything else. Every row of the table is about a
+// docs/reference/device-injection.md is made of the table, so that it cannot say anything else. Every row of the table is about a
 // backend that there is and that a recording has.
 func TestInjectionIsDocumented(t *testing.T) {
 	seen := injectionSeen(t)
@@ -202,7 +202,7 @@ func TestInjectionIsDocumented(t *testing.T) {
 	for _, backend := range slices.Sorted(maps.Keys(seen)) {
 		writeKind(&b, backend, kindNamed(kinds, backend), len(seen[backend].nodes) > 0)
 	}
-	golden(t, filepath.Join("..", "..", "docs", "device-injection.md"), b.String())
+	golden(t, filepath.Join("..", "..", "docs", "reference", "device-injection.md"), b.String())
 }
 
 func variableNames(variables []injection.Variable) string {

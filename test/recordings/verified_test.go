@@ -12,7 +12,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/survey"
 )
 
-// verifiedFolder has files of `node-agent verify` from machines (docs/verify-hardware.md).
+// verifiedFolder has files of `node-agent verify` from machines (docs/use/verify-hardware.md).
 const verifiedFolder = "hardware"
 
 // The report of every machine that was verified is the one that is written down, and so is the report of a composed host, which

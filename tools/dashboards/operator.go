@@ -40,11 +40,11 @@ var operator = board{
 				},
 			},
 			{
-				kind: lines, title: "Steps, 99 of 100 within", about: "plan is an answer of the planner, bind one pod. docs/operations.md has all.", unit: "s",
+				kind: lines, title: "Steps, 99 of 100 within", about: "plan is an answer of the planner, bind one pod. docs/operate/operations.md has all.", unit: "s",
 				queries: []query{{`histogram_quantile(0.99, sum by (le, step) (rate(rankwright_placement_step_duration_seconds_bucket[1h])))`, "{{step}}"}},
 			},
 			{
-				kind: lines, title: "Refusals in an hour, by reason", about: "Answers of the planner that there is no plan: each placement that waits is asked about again. docs/why-not.md has the reasons.",
+				kind: lines, title: "Refusals in an hour, by reason", about: "Answers of the planner that there is no plan: each placement that waits is asked about again. docs/use/why-not.md has the reasons.",
 				queries: []query{{`sum by (reason) (increase(rankwright_refusals_total[1h]))`, "{{reason}}"}},
 			},
 			{

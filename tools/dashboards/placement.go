@@ -14,7 +14,7 @@ var placement = board{
 				queries: []query{{expr: `max by (model, plan, strategy) (rankwright_placement_info{namespace="$namespace", placement="$placement"})`}}, width: 12,
 			},
 			{
-				kind: list, title: "How it stands", about: "Each condition with the time since its status last changed. docs/operations.md has the table of reasons.", width: 12, unit: "s", value: "for",
+				kind: list, title: "How it stands", about: "Each condition with the time since its status last changed. docs/operate/operations.md has the table of reasons.", width: 12, unit: "s", value: "for",
 				queries: []query{{expr: `time() - max by (condition, status, reason) (rankwright_placement_condition_since_timestamp_seconds{namespace="$namespace", placement="$placement"})`}},
 			},
 			{
@@ -74,7 +74,7 @@ var placement = board{
 		}},
 		{"Its links", []panel{
 			{
-				kind: number, title: "Verified", about: "1 where the pods verified all groups, 0 where something is wrong, -1 while it is not known. docs/verification.md says more.",
+				kind: number, title: "Verified", about: "1 where the pods verified all groups, 0 where something is wrong, -1 while it is not known. docs/use/verification.md says more.",
 				queries: []query{{expr: `max(rankwright_mesh_verification_outcome{namespace="$namespace", mesh="$placement"})`}},
 			},
 			{

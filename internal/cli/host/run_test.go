@@ -323,9 +323,9 @@ func TestCompletionOfDetect(t *testing.T) {
 	}
 }
 
-// What docs/detect.md shows is what the command prints.
+// What docs/use/detect.md shows is what the command prints.
 func TestTheDocumentationShowsRealOutput(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "detect.md"))
+	content, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "use", "detect.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +347,7 @@ func TestTheDocumentationShowsRealOutput(t *testing.T) {
 		"requirement": unmet.Out + unmet.Err,
 	} {
 		if want == "" || !strings.Contains(shown, want) {
-			t.Errorf("%s: not in docs/detect.md:\n%s", name, want)
+			t.Errorf("%s: not in docs/use/detect.md:\n%s", name, want)
 		}
 	}
 }

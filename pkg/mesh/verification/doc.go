@@ -4,5 +4,5 @@
 // itself has seen. Judge joins the reports of all pods into what is wrong with which link.
 //
 // What is measured is TCP between pods on the processors of their nodes. NVLink, XGMI, RDMA and whatever else devices have
-// among themselves are not crossed; docs/verification.md says what follows from a result.
+// among themselves are not crossed; docs/use/verification.md says what follows from a result.
 package verification

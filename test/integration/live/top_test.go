@@ -31,7 +31,7 @@ func top(w *world) {
 
 // documented holds the page of the plugin to what its commands print. The tenant has its rights already.
 func documented(w *world) {
-	page := clitest.ReadPage(w.T, filepath.Join("..", "..", "..", "docs", "plugin.md"))
+	page := clitest.ReadPage(w.T, filepath.Join("..", "..", "..", "docs", "use", "plugin.md"))
 	for _, command := range []string{"top", "top devices", "tree mp/tensor -n " + home} {
 		page.Show(w.T, command, w.asks(strings.Fields(command)...))
 	}

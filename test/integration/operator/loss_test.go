@@ -120,7 +120,7 @@ func (w world) two() (*clock, *story) {
 	return now, w.follow()
 }
 
-// TestLosses is the table of docs/failure.md: each is known at once, is borne until its grace is over, is then answered by one plan in which
+// TestLosses is the table of docs/use/failure.md: each is known at once, is borne until its grace is over, is then answered by one plan in which
 // the other copy keeps its place, and at no time is the placement Ready while a rank cannot run.
 func TestLosses(t *testing.T) {
 	own := map[string]string{v1alpha1.LabelPlacement: "llm", v1alpha1.LabelPlan: "llm-1"}

@@ -298,7 +298,7 @@ func TestRangesAtEachBasis(t *testing.T) {
 	if len(seen) < len(cost.Bases()) {
 		t.Errorf("only %d bases have ranges", len(seen))
 	}
-	document.Table(t, filepath.Join("..", "..", "..", "docs", "cost-model.md"), table, *update)
+	document.Table(t, filepath.Join("..", "..", "..", "docs", "internals", "cost-model.md"), table, *update)
 }
 
 func estimated(e *cost.Estimator, o *truth.Observation) cost.Range {

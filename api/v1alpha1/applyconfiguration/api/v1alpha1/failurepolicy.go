@@ -9,7 +9,7 @@ import (
 // FailurePolicyApplyConfiguration represents a declarative configuration of the FailurePolicy type for use
 // with apply.
 //
-// FailurePolicy says when something that the plan counts on is lost, and what follows. docs/failure.md has the whole table.
+// FailurePolicy says when something that the plan counts on is lost, and what follows. docs/use/failure.md has the whole table.
 type FailurePolicyApplyConfiguration struct {
 	// What follows a loss. SameShape plans anew with the same degrees, AnyShape (the default) with any degrees, and Hold keeps
 	// the plan until what was lost is back or the placement changes.

@@ -1,0 +1,43 @@
+// Reference writes the pages of docs/reference that are made from the product: its kinds, from their CustomResourceDefinitions, the values
+// of the chart, and the plugin's commands. Usage: reference CRDS VALUES FOLDER.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/rankwright/rankwright/internal/cli"
+)
+
+func main() {
+	if len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "usage: reference CRDS VALUES FOLDER")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1], os.Args[2], os.Args[3]); err != nil {
+		fmt.Fprintf(os.Stderr, "reference: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(definitions, values, folder string) error {
+	pages, err := readKinds(definitions)
+	if err != nil {
+		return err
+	}
+	if pages["values.md"], err = readValues(values); err != nil {
+		return err
+	}
+	pages["cli.md"] = commandPage(cli.Command())
+	for name, text := range pages {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // documents
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil { //nolint:gosec // documents
+			return err
+		}
+	}
+	return nil
+}
