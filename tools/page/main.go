@@ -44,7 +44,7 @@ func build(sources, assets string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(assets, name), content, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(assets, name), content, 0o644); err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,8 @@ type Site struct {
 	Stage *Stage
 	// Plan answers what the planner would do with a model that a query describes. An error is a mistake in the query.
 	Plan func(ctx context.Context, scene *Scene, query url.Values) (*Answer, error)
+	// Models are the names of models that may be asked for.
+	Models []string
 	// Period is the least time between two changes that are sent; After tells when it is over.
 	Period time.Duration
 	After  func(time.Duration) <-chan time.Time
@@ -83,6 +85,7 @@ func (s *Site) handler() http.Handler {
 	mux.HandleFunc("/stream", s.stream)
 	mux.HandleFunc("/placement/{namespace}/{name}", s.placement)
 	mux.HandleFunc("/plan", s.plan)
+	mux.HandleFunc("/models", func(w http.ResponseWriter, _ *http.Request) { write(w, s.Models) })
 	return mux
 }
 

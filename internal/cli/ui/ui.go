@@ -16,6 +16,7 @@ import (
 	"github.com/rankwright/rankwright/internal/cli/page"
 	"github.com/rankwright/rankwright/internal/cli/planning"
 	"github.com/rankwright/rankwright/internal/cli/term"
+	"github.com/rankwright/rankwright/pkg/model"
 )
 
 // options are the flags of ui.
@@ -84,7 +85,7 @@ func (o *options) run(ctx context.Context, streams term.Streams) error {
 		}
 	}
 	desk := &desks{streams: streams}
-	site := page.Site{Stage: stage, Plan: desk.plan, Period: period, After: streams.Later()}
+	site := page.Site{Stage: stage, Plan: desk.plan, Models: model.Names(), Period: period, After: streams.Later()}
 	running, ctx := errgroup.WithContext(ctx)
 	running.Go(func() error { return site.Serve(ctx, listener, token) })
 	running.Go(func() error { return from.follow(ctx, desk.wrap(stage.Show)) })
