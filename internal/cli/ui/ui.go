@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -64,6 +65,9 @@ Placements of the files that have no plan there are planned.`,
 	return command
 }
 
+// garbagePercent is how much garbage there may be beside what is in use.
+const garbagePercent = 50
+
 // period is the least time between two changes that the page is sent.
 const period = 500 * time.Millisecond
 
@@ -84,6 +88,8 @@ func (o *options) run(ctx context.Context, streams term.Streams) error {
 			_, _ = fmt.Fprintf(streams.Err, "warning: no browser was opened: %v\n", err)
 		}
 	}
+	// What changes is read again and again into a heap that is mostly the fleet: half as much garbage as there are facts is enough.
+	defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
 	desk := &desks{streams: streams}
 	site := page.Site{Stage: stage, Plan: desk.plan, Models: model.Names(), Period: period, After: streams.Later()}
 	running, ctx := errgroup.WithContext(ctx)

@@ -46,8 +46,7 @@ export class FleetView {
   render() {
     const { fleet, state, palette } = this.app;
     if (document.activeElement !== this.search) this.search.value = state.q;
-    this.items = select(fleet.list(), parse(state.q));
-    const sections = grouping(this.items, state.group);
+    const sections = this.found(fleet, state);
     const tabular = state.as === 'table';
     this.picture.element.hidden = tabular;
     morph(this.kpis, kpis(fleet));
@@ -58,6 +57,17 @@ export class FleetView {
     this.picture.show(sections, { mode: state.colour, zoom: state.zoom, selected: state.node, palette });
     this.beside();
     this.panel();
+  }
+
+  // found are the nodes that are meant, in their sections; they are looked for where something changed.
+  found(fleet, state) {
+    const asked = [fleet.version, state.q, state.group].join(' ');
+    if (asked !== this.asked) {
+      this.asked = asked;
+      this.items = select(fleet.list(), parse(state.q));
+      this.sections = grouping(this.items, state.group);
+    }
+    return this.sections;
   }
 
   beside() {
@@ -101,14 +111,14 @@ export class FleetView {
     if (!totals) return [];
     const words = state.q.toLowerCase().split(/\s+/);
     const facet = (term, text, count, swatch, name) => h('li', { 'data-key': term }, h('button', { type: 'button', class: 'facet', 'data-term': term, 'aria-pressed': String(words.includes(term.toLowerCase())) }, swatch, h('span', { class: 'name' }, text), num(name, count, grouped(count))));
-    const most = [...fleet.placements.values()].filter((p) => p.totals.devices).sort((a, b) => b.totals.devices - a.totals.devices || (a.name < b.name ? -1 : 1));
+    const most = fleet.most();
     return [
       h('h2', {}, 'State'),
       h('ul', {}, conditions.map((c) => facet('state:' + c.toLowerCase(), conditionWords[c], totals.totals.conditions?.[c] ?? 0, sample({ Idle: 'hollow', OutOfUse: 'crossed', Unknown: 'hatched' }[c] ?? 'filled', palette[{ InUse: 'in-use', Reserved: 'reserved', Idle: 'idle', OutOfUse: 'out', Unknown: 'unknown' }[c]]), 'totals.conditions.' + c))),
       h('h2', {}, 'Product'),
       h('ul', {}, totals.products.map((g) => facet('product:' + hyphened(g.name), g.name, g.totals.devices, null, 'products.' + g.name + '.totals.devices'))),
-      most.length ? [h('h2', {}, 'Placements'), h('ul', {}, most.slice(0, 12).map((p) => facet('placement:' + p.namespace + '/' + p.name, p.namespace + '/' + p.name, p.totals.devices, state.colour === 'holder' ? sample('filled', hueOf(p.namespace + '/' + p.name, palette)) : null, 'placements.' + p.namespace + '/' + p.name + '.totals.devices')))] : null,
-      most.length > 12 ? h('a', { class: 'more', href: '#/placements' }, 'All ', num('placements', fleet.placements.size, counted(fleet.placements.size, 'placement'))) : null,
+      most.length ? [h('h2', {}, 'Placements'), h('ul', {}, most.map((p) => facet('placement:' + p.namespace + '/' + p.name, p.namespace + '/' + p.name, p.totals.devices, state.colour === 'holder' ? sample('filled', hueOf(p.namespace + '/' + p.name, palette)) : null, 'placements.' + p.namespace + '/' + p.name + '.totals.devices')))] : null,
+      fleet.placements.size > most.length ? h('a', { class: 'more', href: '#/placements' }, 'All ', num('placements', fleet.placements.size, counted(fleet.placements.size, 'placement'))) : null,
     ];
   }
 }

@@ -18,6 +18,7 @@ export class Fleet {
   apply(change) {
     if (change.whole) this.clear();
     this.version = change.version;
+    this.largest = null;
     const set = change.set ?? {};
     for (const key in set) if (key.startsWith('layout/')) this.layouts.set(key.slice(7), set[key]);
     for (const key in set) {
@@ -47,6 +48,11 @@ export class Fleet {
   list() {
     const order = (this.sorted ??= [...this.nodes.keys()].sort());
     return order.map((name) => this.nodes.get(name));
+  }
+
+  // most are the placements with most devices.
+  most() {
+    return (this.largest ??= [...this.placements.values()].filter((p) => p.totals.devices).sort((a, b) => b.totals.devices - a.totals.devices || (a.name < b.name ? -1 : 1)).slice(0, 12));
   }
 
   // find is a device of a node with its slot.

@@ -23,8 +23,8 @@ export class Picture {
     this.canvas.addEventListener('mouseleave', () => { this.tip.hidden = true; });
     this.canvas.addEventListener('click', (e) => { const hit = this.hit(e); if (hit) this.on.select(hit.item.node.name, hit.id); });
     this.canvas.addEventListener('keydown', (e) => this.key(e));
-    this.canvas.addEventListener('focus', () => this.draw());
-    this.canvas.addEventListener('blur', () => this.draw());
+    this.canvas.addEventListener('focus', () => this.draw(true));
+    this.canvas.addEventListener('blur', () => this.draw(true));
     new ResizeObserver(() => this.resize()).observe(this.scroller);
   }
 
@@ -32,7 +32,7 @@ export class Picture {
   show(sections, options) {
     Object.assign(this, options, { sections });
     this.place();
-    this.draw();
+    this.draw(true);
   }
 
   resize() {
@@ -46,6 +46,7 @@ export class Picture {
       this.canvas.style.height = height + 'px';
     }
     this.place();
+    this.stale = true;
     this.paint();
   }
 
@@ -71,33 +72,49 @@ export class Picture {
     this.tall.style.height = Math.max(top, this.scroller.clientHeight) + 'px';
   }
 
-  draw() {
-    if (this.drawing) return;
-    this.drawing = requestAnimationFrame(() => {
+  // draw draws with the next picture of the screen: all of it where something is other than before, else what scrolling uncovers.
+  draw(stale) {
+    this.stale ||= stale;
+    this.drawing ||= requestAnimationFrame(() => {
       this.drawing = 0;
       this.paint();
     });
   }
 
   paint() {
-    const c = this.context, p = this.palette;
-    if (!p || !this.canvas.width) return;
+    const c = this.context;
+    if (!this.palette || !this.canvas.width) return;
     const scale = window.devicePixelRatio || 1;
-    const height = this.scroller.clientHeight, from = this.scroller.scrollTop;
+    const width = this.scroller.clientWidth, height = this.scroller.clientHeight, from = Math.round(this.scroller.scrollTop);
+    const moved = from - this.from;
     c.setTransform(scale, 0, 0, scale, 0, 0);
-    c.fillStyle = p.bg;
-    c.fillRect(0, 0, this.scroller.clientWidth, height);
+    let top = 0, bottom = height;
+    if (!this.stale && Math.abs(moved) < height && Number.isInteger(scale)) {
+      c.drawImage(this.canvas, 0, -moved, this.canvas.width / scale, this.canvas.height / scale);
+      if (moved > 0) top = height - moved;
+      else bottom = -moved;
+    }
+    this.stale = false;
+    this.from = from;
+    if (top >= bottom) return;
+    c.save();
+    c.beginPath();
+    c.rect(0, top, width, bottom - top);
+    c.clip();
+    c.fillStyle = this.palette.bg;
+    c.fillRect(0, top, width, bottom - top);
     c.textBaseline = 'middle';
-    this.first = null;
-    for (const s of this.sections) this.paintSection(s, from, height);
+    for (const s of this.sections) this.paintSection(s, from, top, bottom);
+    c.restore();
   }
 
-  paintSection(s, from, height) {
+  // paintSection draws what lies between two heights of the canvas.
+  paintSection(s, from, top, bottom) {
     const c = this.context, p = this.palette, size = zooms[this.zoom];
-    const head = s.title ? titleHeight : 8;
+    const head = s.title ? titleHeight : 8, rowHeight = s.h + size.space;
     const y0 = s.top - from;
-    if (y0 > height || y0 + head + s.rows * (s.h + size.space) < 0) return;
-    if (s.title && y0 > -head) {
+    if (y0 > bottom || y0 + head + s.rows * rowHeight < top) return;
+    if (s.title && y0 + head > top) {
       c.font = '600 13px ' + font;
       c.fillStyle = p.text;
       c.fillText(s.title, 12, y0 + 19);
@@ -106,15 +123,20 @@ export class Picture {
       c.fillStyle = p.muted;
       c.fillText(s.about, 24 + w, y0 + 19);
     }
-    const rowHeight = s.h + size.space;
-    const first = Math.max(0, Math.floor((-y0 - head) / rowHeight));
-    const last = Math.min(s.rows - 1, Math.floor((height - y0 - head) / rowHeight));
+    const first = Math.max(0, Math.floor((top - y0 - head - 2) / rowHeight)), last = Math.min(s.rows - 1, Math.floor((bottom - y0 - head + 2) / rowHeight));
+    c.font = '11px ' + font;
     for (let row = first; row <= last; row++) {
       for (let column = 0; column < s.columns; column++) {
         const item = s.items[row * s.columns + column];
-        if (!item) break;
-        this.first ??= item;
-        this.tile(item, 12 + column * (s.w + size.space), y0 + head + row * rowHeight, s);
+        if (item) this.tile(item, 12 + column * (s.w + size.space), y0 + head + row * rowHeight, s);
+      }
+    }
+    if (size.cell <= 20) return;
+    c.font = '9px ' + font;
+    for (let row = first; row <= last; row++) {
+      for (let column = 0; column < s.columns; column++) {
+        const item = s.items[row * s.columns + column];
+        if (item) this.written(item.node, 12 + column * (s.w + size.space) + size.pad, y0 + head + row * rowHeight + size.pad + size.head);
       }
     }
   }
@@ -133,14 +155,13 @@ export class Picture {
       c.stroke();
     }
     if (size.head) {
-      c.font = '11px ' + font;
       const idle = node.counts.Idle ?? 0;
       const right = node.closed ? 'closed' : idle ? idle + ' idle' : '';
       c.fillStyle = node.closed ? p.bad : p.muted;
       const w = right ? c.measureText(right).width : 0;
       c.fillText(right, x + s.w - size.pad - w, y + size.pad + 5);
       c.fillStyle = p.text;
-      c.fillText(cut(c, node.name, s.w - 2 * size.pad - w - 6), x + size.pad, y + size.pad + 5);
+      c.fillText(cut(c, 11, node.name, Math.round(s.w - 2 * size.pad - w - 6)), x + size.pad, y + size.pad + 5);
     }
     const left = x + size.pad, top = y + size.pad + size.head;
     if (size.head) this.board(a, left, top, size);
@@ -191,16 +212,20 @@ export class Picture {
       c.arc(x + cell - 2, y + 2, cell > 20 ? 5 : 3.2, 0, 7);
       c.fill();
     }
-    if (cell > 20) this.words(device, slot, x, y, cell, shape === 'filled');
   }
 
-  // words are written into large devices.
-  words(device, slot, x, y, cell, filled) {
-    const c = this.context, p = this.palette;
-    c.font = '9px ' + font;
-    c.fillStyle = filled ? (p.dark ? '#101418' : '#ffffff') : p.text;
-    const lines = [slot.id.replace(/^.*?-(?:0000:)?/, ''), device.seats?.length ? 'rank ' + rankOf(device.seats[0]) : '', device.freeMiB ? mib(device.freeMiB) : ''];
-    lines.filter(Boolean).forEach((line, n) => c.fillText(cut(c, line, cell - 4), x + 3, y + 9 + 13 * n));
+  // written writes on the devices of a node what they are.
+  written(node, x, y) {
+    const c = this.context, p = this.palette, size = zooms[this.zoom], places = arrange(node.layout, this.zoom).places;
+    for (let i = 0; i < places.length; i++) {
+      const device = node.devices[i], slot = node.layout.devices[i];
+      const dark = look(this.mode, device, slot, p).shape === 'filled';
+      c.fillStyle = dark ? (p.dark ? '#101418' : '#ffffff') : p.text;
+      const lines = [slot.short ??= slot.id.replace(/^.*?-(?:0000:)?/, '')];
+      if (device.seats?.length) lines.push('rank ' + rankOf(device.seats[0]));
+      else if (device.freeMiB) lines.push(mib(device.freeMiB));
+      lines.forEach((line, n) => c.fillText(cut(c, 9, line, size.cell - 4), x + places[i].x + 3, y + places[i].y + 10 + 14 * n));
+    }
   }
 
   // hit finds what is below the pointer.
@@ -252,7 +277,7 @@ export class Picture {
     const columns = this.sections[0]?.columns ?? 1;
     const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns };
     if (event.key === 'Enter' && at >= 0) this.on.select(this.cursor, '');
-    else if (event.key in steps) this.move(items, at < 0 ? Math.max(0, items.indexOf(this.first)) : at + steps[event.key]);
+    else if (event.key in steps) this.move(items, at < 0 ? this.visible() : at + steps[event.key]);
     else if (event.key === 'Home') this.move(items, 0);
     else if (event.key === 'End') this.move(items, items.length - 1);
     else return;
@@ -265,7 +290,7 @@ export class Picture {
     this.cursor = item.node.name;
     this.reveal(item);
     this.on.moved(item.node);
-    this.draw();
+    this.draw(true);
   }
 
   // reveal scrolls until an item is in view.
@@ -282,10 +307,11 @@ export class Picture {
 
   // visible is where the view begins, as a place among all items.
   visible() {
+    const size = zooms[this.zoom], from = this.scroller.scrollTop;
     let before = 0;
     for (const s of this.sections) {
-      const at = s.items.indexOf(this.first);
-      if (at >= 0) return before + at;
+      const row = Math.max(0, Math.ceil((from - s.top - (s.title ? titleHeight : 8)) / (s.h + size.space)));
+      if (row < s.rows) return before + row * s.columns;
       before += s.items.length;
     }
     return 0;
@@ -318,18 +344,19 @@ function strokes(c, shape, x, y, cell) {
 
 const widths = new Map();
 
-// cut shortens a text in the middle, where names differ least.
-function cut(c, text, room) {
-  const key = c.font + room + '|' + text;
-  let known = widths.get(key);
-  if (known === undefined) {
-    known = text;
-    for (let keep = text.length - 1; keep > 4 && c.measureText(known).width > room; keep--) {
-      const front = Math.ceil(keep / 3);
-      known = text.slice(0, front) + '…' + text.slice(text.length - (keep - front));
-    }
-    if (widths.size > 20000) widths.clear();
-    widths.set(key, known);
+// cut shortens a text in the middle, where names differ least. The size of its letters is the one that is set.
+function cut(c, letters, text, room) {
+  const kind = letters * 10000 + room;
+  let known = widths.get(kind);
+  if (!known) widths.set(kind, (known = new Map()));
+  let short = known.get(text);
+  if (short !== undefined) return short;
+  short = text;
+  for (let keep = text.length - 1; keep > 4 && c.measureText(short).width > room; keep--) {
+    const front = Math.ceil(keep / 3);
+    short = text.slice(0, front) + '…' + text.slice(text.length - (keep - front));
   }
-  return known;
+  if (known.size > 20000) known.clear();
+  known.set(text, short);
+  return short;
 }

@@ -38,17 +38,18 @@ function testOf(word) {
   }
   const named = /^([a-z]+):(.*)$/.exec(word);
   if (named && facts[named[1]]) return facts[named[1]](named[2]);
-  return (device, slot, node) => nodeText(node).includes(word) || deviceText(device, slot).includes(word);
+  return (device, slot, node) => nodeText(node).includes(word) || slotText(slot).includes(word) || heldText(device).includes(word);
 }
 
 const nodeText = (node) => (node.text ??= [node.name, node.zone, node.fabric, node.closed].join(' ').toLowerCase());
 
-function deviceText(device, slot) {
-  return (device.text ??= [
-    slot.id, slot.product, device.why, device.reason, device.cordoned ? 'cordoned' : '',
-    ...(device.pods ?? []).map((p) => p.namespace + '/' + p.name), ...(device.seats ?? []).map((s) => s.namespace + '/' + s.placement + ' ' + s.plan),
-  ].join(' ').toLowerCase());
-}
+// slotText is the same for all nodes of a layout, heldText is empty of most devices that are idle.
+const slotText = (slot) => (slot.text ??= (slot.id + ' ' + (slot.product ?? '')).toLowerCase());
+
+const heldText = (device) => (device.text ??= [
+  device.why, device.reason, device.cordoned ? 'cordoned' : '', ...(device.pods ?? []).map((p) => p.namespace + '/' + p.name),
+  ...(device.seats ?? []).map((s) => s.namespace + '/' + s.placement + ' ' + s.plan),
+].join(' ').toLowerCase());
 
 // select finds the nodes of which a device is meant. A mask says which; null where all are.
 export function select(nodes, test) {
