@@ -108,6 +108,12 @@ func (b *tab) awaits(expression string) {
 	b.run("new Promise((done) => { const look = () => { if (" + expression + ") done(); else setTimeout(look, 20); }; look(); })")
 }
 
+// key presses keys, one after the other.
+func (b *tab) key(keys string) {
+	b.Helper()
+	b.do(chromedp.KeyEvent(keys))
+}
+
 // settled waits until what changed is drawn.
 func (b *tab) settled() {
 	b.Helper()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -119,10 +120,12 @@ func open(ctx context.Context, address string) error {
 
 // describe is the source in words.
 func (o *options) describe() page.Source {
-	switch {
-	case len(o.shapes) > 0:
-		return page.Source{Kind: page.Simulated, Name: strings.Join(slices.Concat(o.shapes, o.files), ", ")}
-	default:
-		return page.Source{Kind: page.Files, Name: strings.Join(o.files, ", ")}
+	var names []string
+	for _, file := range o.files {
+		names = append(names, filepath.Base(file))
 	}
+	if len(o.shapes) > 0 {
+		return page.Source{Kind: page.Simulated, Name: strings.Join(slices.Concat(o.shapes, names), ", ")}
+	}
+	return page.Source{Kind: page.Files, Name: strings.Join(names, ", ")}
 }

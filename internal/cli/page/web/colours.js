@@ -28,7 +28,7 @@ export function hueOf(name, p) {
     for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 16777619);
     hues.set(name, (hue = ((hash >>> 0) * 137.508) % 360));
   }
-  return `hsl(${hue.toFixed(0)} ${p.dark ? '45% 58%' : '48% 55%'})`;
+  return `hsl(${hue.toFixed(0)} ${p.dark ? '36% 58%' : '40% 60%'})`;
 }
 
 // look says how a device is drawn: its colour, and how much of it is filled.

@@ -86,7 +86,7 @@ function cell(seat, stage, shape, n, fleet, lit) {
   const marks = marksOf(seat, shape, n, lit);
   const trouble = seat.lost || (found?.device.health === 'Unhealthy' ? found.device.health : '');
   return h('button', { type: 'button', class: 'rank' + (marks.own ? ' own' : '') + (marks.kinds.length ? ' lit' : '') + (lit && !marks.kinds.length && !marks.own ? ' dim' : '') + (trouble ? ' trouble' : ''), 'data-seat': n + ':' + seat.copy + ':' + (seat.rank ?? ''), 'data-href': '#/fleet?node=' + encodeURIComponent(seat.node) + '&device=' + encodeURIComponent(seat.device), title: 'Show the device in the fleet' },
-    h('span', { class: 'ranktop' }, seat.rank === undefined ? 'no rank' : ['rank ', num('rank', seat.rank)], h('span', { class: 'dots' }, marks.kinds.map((k) => h('i', { class: 'dot' + (k % 6), title: shape.groups[k].name })))),
+    h('span', { class: 'ranktop' }, h('span', {}, seat.rank === undefined ? 'no rank' : ['rank ', num('rank', seat.rank)]), h('span', { class: 'marks' }, marks.kinds.map((k) => h('i', { class: 'dot' + (k % 6), title: shape.groups[k].name })))),
     h('span', { class: 'stack', 'aria-hidden': 'true' }, components.map(([key]) => h('i', { class: 'part ' + key, style: { width: (100 * stage.perDevice[key]) / total + '%' } }))),
     h('code', {}, seat.device.replace(/^([a-z]+)-0000:/, '$1-')), h('span', { class: 'small muted' }, seat.node),
     found?.slot.totalMiB ? h('span', { class: 'small muted' }, 'of ', num('devices.' + seat.node + '/' + seat.device + '.memory.totalMiB', found.slot.totalMiB, mib(found.slot.totalMiB))) : h('span', { class: 'small muted' }, 'device not seen'),

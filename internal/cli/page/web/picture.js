@@ -2,7 +2,7 @@
 import { h } from './dom.js';
 import { arrange, zooms } from './arrange.js';
 import { look, about } from './colours.js';
-import { holderOf, rankOf } from './model.js';
+import { holderOf } from './model.js';
 import { mib, counted } from './words.js';
 
 const titleHeight = 34;
@@ -221,9 +221,9 @@ export class Picture {
       const device = node.devices[i], slot = node.layout.devices[i];
       const dark = look(this.mode, device, slot, p).shape === 'filled';
       c.fillStyle = dark ? (p.dark ? '#101418' : '#ffffff') : p.text;
-      const lines = [slot.short ??= slot.id.replace(/^.*?-(?:0000:)?/, '')];
-      if (device.seats?.length) lines.push('rank ' + rankOf(device.seats[0]));
-      else if (device.freeMiB) lines.push(mib(device.freeMiB));
+      const lines = [slot.short ??= slot.id.replace(/^.*?-(?:0000:)?/, '').replace(/:00\.0$/, '')];
+      if (device.seats?.length) lines.push(device.seats[0].rank === undefined ? 'planned' : 'rank ' + device.seats[0].rank);
+      else if (device.freeMiB) lines.push(mib(device.freeMiB).replace(/\.\d/, ''));
       lines.forEach((line, n) => c.fillText(cut(c, 9, line, size.cell - 4), x + places[i].x + 3, y + places[i].y + 10 + 14 * n));
     }
   }

@@ -5,7 +5,7 @@ import { ask } from './stream.js';
 import { counted, mib } from './words.js';
 
 // mostListed are in the list; searching finds the others.
-const mostListed = 150;
+const mostListed = 100;
 
 export class PlacementsView {
   constructor(app) {

@@ -17,11 +17,15 @@ async function read(apply, tell) {
   if (!response.ok) throw new Error(await response.text());
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let parts = [];
-  performance.mark('begun');
+  let begun = false;
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
     let rest = value;
+    if (!begun && rest.trim()) {
+      begun = true;
+      performance.mark('begun');
+    }
     for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n')) {
       parts.push(rest.slice(0, end));
       rest = rest.slice(end + 1);
