@@ -15,6 +15,7 @@ import (
 	"github.com/rankwright/rankwright/internal/cli/ranks"
 	"github.com/rankwright/rankwright/internal/cli/sizing"
 	"github.com/rankwright/rankwright/internal/cli/term"
+	"github.com/rankwright/rankwright/internal/cli/ui"
 	"github.com/rankwright/rankwright/internal/version"
 )
 
@@ -28,7 +29,7 @@ func newRoot(streams term.Streams) *cobra.Command {
 		Use:   "kubectl-rankwright",
 		Short: "See accelerators, models, plans and ranks, of a cluster and without one",
 		Long: `See what accelerators a host has, what a model needs, which device would hold which layers, and which rank is in which
-process group. top and tree look at a cluster, with the flags and the rights that kubectl has. All other commands
+process group. top, tree and ui look at a cluster, with the flags and the rights that kubectl has. All other commands
 contact none: what a cluster would decide is computed here from files.`,
 		Example: `  # The accelerators of this host
   kubectl rankwright detect
@@ -44,13 +45,13 @@ contact none: what a cluster would decide is computed here from files.`,
 		SilenceErrors: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return term.Usagef("unknown command %q: use calibrate, cost, detect, estimate, export, mesh, model, models, plan, recommend, simulate, top, train or tree", args[0])
+				return term.Usagef("unknown command %q: use calibrate, cost, detect, estimate, export, mesh, model, models, plan, recommend, simulate, top, train, tree or ui", args[0])
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	streams = term.Attach(root, streams)
-	root.AddCommand(calibrate.New(streams), sizing.NewCost(streams), host.NewDetect(streams), sizing.NewEstimate(streams, time.Now), ranks.NewExport(streams), ranks.NewMesh(streams), sizing.NewModel(streams), planning.NewModels(streams, time.Now), planning.NewPlan(streams), planning.NewRecommend(streams), planning.NewSimulate(streams, time.Now), live.NewTop(streams), sizing.NewTrain(streams), live.NewTree(streams))
+	root.AddCommand(calibrate.New(streams), sizing.NewCost(streams), host.NewDetect(streams), sizing.NewEstimate(streams, time.Now), ranks.NewExport(streams), ranks.NewMesh(streams), sizing.NewModel(streams), planning.NewModels(streams, time.Now), planning.NewPlan(streams), planning.NewRecommend(streams), planning.NewSimulate(streams, time.Now), live.NewTop(streams), sizing.NewTrain(streams), live.NewTree(streams), ui.New(streams))
 	return root
 }

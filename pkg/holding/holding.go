@@ -78,7 +78,14 @@ type place struct {
 
 // Of puts together who holds what. The state is not changed.
 func Of(s *State) *Fleet {
-	j := joinOf(s)
+	f, _ := Follow(new(fleet.Follower), s)
+	return f
+}
+
+// Follow does what Of does for a cluster that is looked at again and again: nodes that did not change are not indexed anew. The snapshot that was made on
+// the way is what a plan would be computed from.
+func Follow(follower *fleet.Follower, s *State) (*Fleet, *fleet.Snapshot) {
+	j := joinOf(follower, s)
 	f := &Fleet{Unseen: s.Unseen}
 	inventories := slices.SortedFunc(slices.Values(pointers(s.Inventories)), compareNames)
 	for _, inventory := range inventories {
@@ -88,17 +95,17 @@ func Of(s *State) *Fleet {
 	f.Devices = append(f.Devices, j.unlisted(f.Devices)...)
 	slices.SortStableFunc(f.Devices, func(a, b Device) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.ID, b.ID)) })
 	f.Placements = j.placements(f.Devices)
-	return f
+	return f, j.snapshot
 }
 
-func joinOf(s *State) *join {
+func joinOf(follower *fleet.Follower, s *State) *join {
 	now := s.State
 	now.Pods = slices.Clone(s.Pods) // a snapshot takes the list over
 	if !s.Sees(Nodes) {
 		now.Nodes = fleet.WithStandIns(s.Nodes, s.Inventories)
 	}
 	now.PodsUnknown = now.PodsUnknown || !s.Sees(Pods)
-	snapshot := fleet.NewSnapshot(now)
+	snapshot := follower.Follow(now)
 	j := &join{
 		state: s, snapshot: snapshot, index: snapshot.Cluster("", nil, nil), seats: seatsOf(s), bound: map[place][]Pod{}, pods: map[types.NamespacedName]*corev1.Pod{},
 	}

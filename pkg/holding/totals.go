@@ -59,6 +59,9 @@ func (t *Totals) Add(d *Device) {
 	}
 }
 
+// ProductName is the product, or the vendor where that is not known.
+func (d *Device) ProductName() string { return cmp.Or(d.Product, d.Vendor+" device") }
+
 // Held says whether a pod or a plan has the device.
 func (d *Device) Held() bool { return d.Condition == InUse || d.Condition == Reserved }
 

@@ -123,6 +123,9 @@ func (c *Cluster) connect(config *rest.Config) error {
 	return nil
 }
 
+// Name is the address of the API server.
+func (c *Cluster) Name() string { return c.host }
+
 // Within is the namespace that is meant; empty where all are.
 func (c *Cluster) Within() string {
 	if c.All {

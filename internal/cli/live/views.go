@@ -1,7 +1,6 @@
 package live
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -202,7 +201,7 @@ func productsText(devices []holding.Device) string {
 	return joined(groups, func(g *holding.Group) string { return fmt.Sprintf("%dx %s", g.Totals.Devices, g.Name) })
 }
 
-func productOf(d *holding.Device) string { return cmp.Or(d.Product, d.Vendor+" device") }
+func productOf(d *holding.Device) string { return d.ProductName() }
 
 var productColumns = slices.Concat(
 	[]term.Column[holding.Group]{{Name: "PRODUCT", Cell: func(g *holding.Group) string { return g.Name }}},

@@ -1,0 +1,133 @@
+// The page: what the address says is what is shown, and what the stream says is what it is shown of.
+import { h, morph } from './dom.js';
+import { Fleet } from './model.js';
+import { follow } from './stream.js';
+import { palette } from './colours.js';
+import { FleetView } from './fleet.js';
+import { PlacementsView } from './placements.js';
+import { WhatIfView } from './whatif.js';
+
+const $ = (id) => document.getElementById(id);
+const views = { fleet: 'Fleet', placements: 'Placements', 'what-if': 'What if' };
+const defaults = { q: '', colour: 'state', zoom: '1', as: 'picture', group: 'product', node: '', device: '' };
+const keys = [['/', 'search'], ['f  p  w', 'fleet, placements, what if'], ['1 to 5', 'colour by state, holder, health, free and planned memory'], ['+  −', 'size of the picture'], ['t', 'picture or table'], ['arrows, Home, End', 'from node to node in the picture'], ['Enter', 'open the node'], ['Esc', 'close, or empty the search'], ['d', 'light, dark, or as the system has it']];
+
+const app = { fleet: new Fleet(), state: {}, palette: palette(), go };
+const shown = {};
+
+// read takes the state from the address.
+function read() {
+  const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
+  const [view, ...rest] = path.split('/');
+  app.state = { ...defaults, ...Object.fromEntries(new URLSearchParams(view === 'what-if' ? '' : query ?? '')), view: views[view] ? view : 'fleet', placement: rest.map(decodeURIComponent).join('/'), ask: view === 'what-if' ? query ?? '' : app.state.ask ?? '' };
+}
+
+// go changes the state, and with it the address. What somebody types replaces the address before.
+function go(change, replace) {
+  const next = { ...app.state, ...change };
+  let hash = '#/' + next.view;
+  if (next.view === 'fleet') {
+    const query = new URLSearchParams(Object.entries(defaults).filter(([name, value]) => next[name] !== value).map(([name]) => [name, next[name]]));
+    if (String(query)) hash += '?' + query;
+  }
+  if (next.view === 'placements' && next.placement) hash += '/' + next.placement;
+  if (next.view === 'what-if' && next.ask) hash += '?' + next.ask;
+  history[replace ? 'replaceState' : 'pushState'](null, '', hash);
+  read();
+  render();
+}
+
+const makers = { fleet: FleetView, placements: PlacementsView, 'what-if': WhatIfView };
+
+function render() {
+  const name = app.state.view;
+  morph($('tabs'), Object.entries(views).map(([view, text]) => h('a', { href: '#/' + view, 'aria-current': view === name ? 'page' : null, 'data-key': view }, text)));
+  const made = (shown[name] ??= new makers[name](app));
+  if ($('view').firstChild !== made.element) $('view').replaceChildren(made.element);
+  header();
+  made.render();
+  document.title = views[name] + ' · Rankwright';
+}
+
+function header() {
+  const totals = app.fleet.totals;
+  const kinds = { Cluster: 'cluster', Files: 'files', Simulated: 'simulated' };
+  morph($('source'), totals ? [h('span', { class: 'muted' }, kinds[totals.source.kind] + ' '), totals.source.name] : '');
+  const unseen = totals?.notPermitted ?? [];
+  $('unseen').hidden = !unseen.length;
+  morph($('unseen'), unseen.length ? [h('b', {}, 'Not permitted: '), unseen.map((u) => u.kind + (u.seenIn ? ' outside of namespace ' + u.seenIn : '')).join(', ') + '. What somebody unseen might hold is not shown as free.'] : '');
+}
+
+let waiting = false;
+
+// soon draws what changed with the next picture of the screen.
+function soon() {
+  if (waiting) return;
+  waiting = true;
+  requestAnimationFrame(() => {
+    waiting = false;
+    render();
+    requestAnimationFrame(() => performance.mark('shown'));
+  });
+}
+
+let live = '';
+function tell(word) {
+  if (word === live) return;
+  live = word;
+  $('live').className = word;
+  $('live').textContent = word === 'live' ? (app.fleet.totals?.source.kind === 'Cluster' ? 'live' : '') : 'the plugin does not answer: what is shown may be old';
+}
+
+const themes = ['', 'light', 'dark'];
+function theme(next) {
+  document.documentElement.dataset.theme = next;
+  $('theme').textContent = { '': '◐', light: '☀', dark: '☾' }[next];
+  $('theme').setAttribute('aria-label', 'Theme: ' + (next || 'as the system has it'));
+  app.palette = palette();
+}
+
+function help() {
+  const open = document.querySelector('dialog');
+  if (open) return open.remove();
+  const dialog = h('dialog', { 'aria-label': 'Keys' }, h('h2', {}, 'Keys'), h('dl', {}, keys.map(([key, what]) => [h('dt', {}, h('kbd', {}, key)), h('dd', {}, what)])), h('form', { method: 'dialog' }, h('button', {}, 'Close')));
+  dialog.addEventListener('close', () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+const pressed = {
+  '/': () => ($('view').querySelector('input[type=search]') ?? $('view').querySelector('input'))?.focus(), f: () => go({ view: 'fleet' }), p: () => go({ view: 'placements' }), w: () => go({ view: 'what-if' }),
+  t: () => go({ as: app.state.as === 'table' ? 'picture' : 'table' }), '+': () => zoom(1), '=': () => zoom(1), '-': () => zoom(-1), '?': help, d: () => { theme(themes[(themes.indexOf(document.documentElement.dataset.theme) + 1) % 3]); render(); },
+  ...Object.fromEntries(['state', 'holder', 'health', 'free', 'planned'].map((colour, n) => [String(n + 1), () => go({ colour })])),
+};
+const zoom = (by) => go({ zoom: String(Math.max(0, Math.min(2, Number(app.state.zoom) + by))) });
+
+document.addEventListener('keydown', (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const typing = event.target.closest?.('input:not([type=radio]), select, textarea');
+  if (event.key === 'Escape') {
+    if (typing?.type === 'search' && typing.value) { typing.value = ''; typing.dispatchEvent(new Event('input')); }
+    typing?.blur();
+    if (!typing && app.state.node) go({ node: '', device: '' });
+    return;
+  }
+  if (typing || !pressed[event.key]) return;
+  event.preventDefault();
+  pressed[event.key]();
+});
+
+theme('');
+$('theme').addEventListener('click', () => pressed.d());
+$('keys').addEventListener('click', help);
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { app.palette = palette(); render(); });
+addEventListener('hashchange', () => { read(); render(); });
+addEventListener('popstate', () => { read(); render(); });
+read();
+render();
+follow((change) => {
+  app.fleet.apply(change);
+  performance.mark('applied');
+  soon();
+  live = '';
+}, tell);
