@@ -22,6 +22,8 @@ ctr containerd github.com/containerd/containerd/v2 github.com/containerd/contain
 coredns coredns github.com/coredns/coredns .
 controller-gen controller-gen sigs.k8s.io/controller-tools sigs.k8s.io/controller-tools/cmd/controller-gen
 golangci-lint golangci-lint github.com/golangci/golangci-lint/v2 github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+goreleaser goreleaser github.com/goreleaser/goreleaser/v2 github.com/goreleaser/goreleaser/v2
+actionlint actionlint github.com/rhysd/actionlint github.com/rhysd/actionlint/cmd/actionlint
 helm helm helm.sh/helm/v4 helm.sh/helm/v4/cmd/helm
 nfd-worker nfd sigs.k8s.io/node-feature-discovery sigs.k8s.io/node-feature-discovery/cmd/nfd-worker
 kubeconform kubeconform github.com/yannh/kubeconform github.com/yannh/kubeconform/cmd/kubeconform
