@@ -104,6 +104,10 @@ compiler:
 	@command -v "$$($(GO) env CC)" >/dev/null || \
 	  { echo "the race detector needs a C compiler: install gcc (Debian: apt-get install gcc libc6-dev) or clang" >&2; exit 1; }
 
+.PHONY: try
+try: bin/kubectl-rankwright ## Show this host's accelerators, and a plan on a fleet that does not exist: needs Go alone
+	@tools/try.sh bin/kubectl-rankwright
+
 .PHONY: demo
 demo: ## Run everything on this machine, from this host to ranks (KEEP=1 leaves it running)
 	@CGO_ENABLED=0 tools/progress.sh "building the demo" $(GO) build -o bin/demo ./test/demo

@@ -176,7 +176,7 @@ func (c candidate) shows(t *testing.T, s *site) {
 		t.Fatal(err)
 	}
 	for _, question := range []struct{ args, says string }{
-		{"version", "v" + c.version}, {"top", s.Nodes[0].Name}, {"tree mp/steady", "steady-1"},
+		{"--version", "v" + c.version}, {"top", s.Nodes[0].Name}, {"tree mp/steady", "steady-1"},
 	} {
 		command := exec.CommandContext(t.Context(), filepath.Join(assets, "kubectl"), append([]string{"rankwright"}, strings.Fields(question.args)...)...) //nolint:gosec // of the test
 		command.Env = append(os.Environ(), "PATH="+filepath.Dir(program), "KUBECONFIG="+s.Kubeconfig(), "HOME="+folder)

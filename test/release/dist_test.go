@@ -102,9 +102,9 @@ func TestPluginIsInstalledByItsManifest(t *testing.T) {
 		if platform != runtime.GOOS+"/"+runtime.GOARCH {
 			continue
 		}
-		said, err := exec.CommandContext(t.Context(), program, "version").CombinedOutput()
+		said, err := exec.CommandContext(t.Context(), program, "--version").CombinedOutput()
 		if err != nil || !strings.Contains(string(said), "v"+version) {
-			t.Errorf("version says %q, %v", said, err)
+			t.Errorf("--version says %q, %v", said, err)
 		}
 	}
 }
