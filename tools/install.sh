@@ -4,6 +4,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
+mkdir -p "$root/.cache"
 install=$root/.cache/install.$$
 trap 'rm -f "$install"' EXIT
 (cd "$root" && CGO_ENABLED=0 go build -o "$install" ./tools/install/command)

@@ -73,13 +73,13 @@ func pack(archive, folder string) (err error) {
 	defer func() { err = errors.Join(err, file.Close()) }()
 	packed := tar.NewWriter(file)
 	for _, pattern := range []string{"oci-layout", "index.json", "blobs/*/*"} {
-		names, err := filepath.Glob(filepath.Join(folder, pattern))
+		files, err := filepath.Glob(filepath.Join(folder, pattern))
 		if err != nil {
 			return err
 		}
-		slices.Sort(names)
-		for _, name := range names {
-			if err := packFile(packed, folder, name); err != nil {
+		slices.Sort(files)
+		for _, file := range files {
+			if err := packFile(packed, folder, file); err != nil {
 				return fmt.Errorf("%s: %w", archive, err)
 			}
 		}
@@ -87,12 +87,12 @@ func pack(archive, folder string) (err error) {
 	return packed.Close()
 }
 
-func packFile(packed *tar.Writer, folder, name string) error {
-	content, err := os.ReadFile(name) //nolint:gosec // just written
+func packFile(packed *tar.Writer, folder, file string) error {
+	content, err := os.ReadFile(file) //nolint:gosec // just written
 	if err != nil {
 		return err
 	}
-	below, err := filepath.Rel(folder, name)
+	below, err := filepath.Rel(folder, file)
 	if err != nil {
 		return err
 	}

@@ -125,9 +125,9 @@ func checkContent(t *testing.T, index v1.ImageIndex) {
 	}
 }
 
-func read(t *testing.T, name string) []byte {
+func read(t *testing.T, file string) []byte {
 	t.Helper()
-	content, err := os.ReadFile(name)
+	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

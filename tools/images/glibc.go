@@ -24,9 +24,9 @@ func AddGlibc(files map[string]string, program, architecture string) error {
 		return err
 	}
 	triplet := triplets[architecture]
-	folders := []string{filepath.Join("/usr", triplet, "lib")}
+	folders := []string{"/usr/" + triplet + "/lib"}
 	if architecture == runtime.GOARCH {
-		folders = []string{filepath.Join("/lib", triplet), filepath.Join("/usr/lib", triplet), filepath.Dir(loader)}
+		folders = []string{"/lib/" + triplet, "/usr/lib/" + triplet, filepath.Dir(loader)}
 	}
 	find := func(name string) (string, error) {
 		for _, folder := range folders {
@@ -43,7 +43,7 @@ func AddGlibc(files map[string]string, program, architecture string) error {
 		if name == filepath.Base(loader) {
 			continue
 		}
-		if files[filepath.Join("/lib", triplet, name)], err = find(name); err != nil {
+		if files["/lib/"+triplet+"/"+name], err = find(name); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ package release
 import (
 	"fmt"
 	"regexp"
+	"strings"
 )
 
 // semantic is a version as https://semver.org has it, without a leading v and without build metadata, which tags of images cannot have.
@@ -19,6 +20,5 @@ func CheckVersion(version string) error {
 
 // Unreleased says whether a version is a pre-release, as those of dry runs are.
 func Unreleased(version string) bool {
-	match := semantic.FindStringSubmatch(version)
-	return match != nil && match[4] != ""
+	return semantic.MatchString(version) && strings.Contains(version, "-")
 }

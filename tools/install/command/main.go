@@ -68,16 +68,16 @@ func (i *installer) install(ctx context.Context, tools []install.Tool) error {
 	}
 	var missing []install.Tool
 	for _, tool := range tools {
-		switch path, version := i.present(ctx, &tool); {
-		case path == "":
+		path, version := i.present(ctx, &tool)
+		if path == "" {
 			missing = append(missing, tool)
-		default:
-			if version != "" {
-				fmt.Printf("==> using %s %s\n", path, version)
-			}
-			if err := i.link(tool.Name, path); err != nil {
-				return err
-			}
+			continue
+		}
+		if version != "" {
+			fmt.Printf("==> using %s %s\n", path, version)
+		}
+		if err := i.link(tool.Name, path); err != nil {
+			return err
 		}
 	}
 	if len(missing) == 0 {
