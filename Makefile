@@ -22,7 +22,7 @@ VERSION       ?= $(shell git describe --tags --always --dirty 2>/dev/null || ech
 .PHONY: help
 help: ## Print this list
 	@awk 'BEGIN {FS = ":.*## "; print "Usage: make TARGET\n"} \
-	  /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2} \
+	  /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2} \
 	  END {print "\nVariables: KEEP=1 (demo), FUZZTIME=30s (fuzz), GO=go"}' $(MAKEFILE_LIST)
 
 .PHONY: build
@@ -60,13 +60,14 @@ GENERATED := ./api/...
 
 .PHONY: lint
 lint: ## Check formatting, vet, linters, and that generated files are up to date
-	@tools/install.sh controller-gen golangci-lint
+	@tools/install.sh controller-gen golangci-lint actionlint
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l); \
 	  [ -z "$$unformatted" ] || { echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; } >&2
 	@tools/progress.sh "go vet of what golangci-lint leaves out" $(GO) vet $(GENERATED)
 	@tools/progress.sh "golangci-lint" .cache/bin/golangci-lint run ./...
 	@cd tools/dashboards && ../progress.sh "golangci-lint of the dashboards" ../../.cache/bin/golangci-lint run ./...
 	@tools/progress.sh "generated files" tools/generate.sh --check
+	@tools/progress.sh "workflows" .cache/bin/actionlint
 
 # Nothing in these packages of the product runs at once (a test holds them to it): the race detector, under which they take ten times as long, has
 # nothing to find there.
@@ -108,6 +109,10 @@ test-unit: ## Run the tests that need no API server, those that take long on a s
 compiler:
 	@command -v "$$($(GO) env CC)" >/dev/null || \
 	  { echo "the race detector needs a C compiler: install gcc (Debian: apt-get install gcc libc6-dev) or clang" >&2; exit 1; }
+
+.PHONY: try
+try: bin/kubectl-rankwright ## Show this host's accelerators, and a plan on a fleet that does not exist: needs Go alone
+	@tools/try.sh bin/kubectl-rankwright
 
 .PHONY: demo
 demo: ## Run everything on this machine, from this host to ranks (KEEP=1 leaves it running)
@@ -230,6 +235,19 @@ licenses: ## List the licences of everything that is built or tested with; one t
 site: ## Build the site of the documents into dist/site, and follow its links
 	@tools/install.sh hugo
 	@tools/site.sh dist/site
+
+.PHONY: release-dry-run
+release-dry-run: ## Make a release of what is checked out in dist/, and install it on a cluster of three nodes (Linux, root)
+	@tools/install.sh goreleaser helm $(CONTROL_PLANE) $(CLUSTER)
+	@tools/progress.sh "the release" tools/release.sh snapshot
+	RANKWRIGHT_DIST=$(CURDIR)/dist $(GO) test -count=1 ./test/release
+	RANKWRIGHT_CLUSTER=1 RANKWRIGHT_DIST=$(CURDIR)/dist $(GO) test -count=1 -timeout 30m -v -run '^TestRelease' ./test/e2e
+
+.PHONY: release
+release: ## Make and publish the release of the tag that is checked out (RELEASE.md); the page is a draft
+	@tools/install.sh goreleaser helm
+	tools/release.sh release
+	tools/release.sh publish
 
 .PHONY: clean
 clean: ## Remove what was built, except the tools in .cache

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/rankwright/rankwright/test/controlplane"
@@ -17,10 +18,11 @@ var tools = []string{"etcd", "kube-apiserver", "kube-scheduler", "kube-controlle
 // commands are the parts of Rankwright that the demo runs.
 var commands = []string{"node-agent", "operator"}
 
-// build builds what is missing; the scripts say what they do. Tools of a folder of the user's own are left to the user.
+// build builds what is missing; the scripts say what they do. Tools that are there already are used, of another patch too; those of a folder
+// that the user names are left to the user.
 func build(ctx context.Context, root, assets string) error {
 	if cache := filepath.Join(root, ".cache", "bin"); assets == cache {
-		if err := command(ctx, root, filepath.Join("tools", "install.sh"), tools...); err != nil {
+		if err := command(ctx, root, filepath.Join("tools", "install.sh"), append([]string{"-minor"}, tools...)...); err != nil {
 			return err
 		}
 	}
@@ -29,15 +31,11 @@ func build(ctx context.Context, root, assets string) error {
 			return fmt.Errorf("%w: run `make tools`, or unset %s", err, controlplane.AssetsEnv)
 		}
 	}
+	args := []string{"building " + strings.Join(commands, " and "), "go", "build", "-tags=grpcnotrace", "-trimpath", "-ldflags=-s -w", "-o", "bin" + string(filepath.Separator)}
 	for _, name := range commands {
-		target := filepath.Join("bin", name)
-		err := command(ctx, root, filepath.Join("tools", "progress.sh"), "building "+target,
-			"go", "build", "-tags=grpcnotrace", "-trimpath", "-ldflags=-s -w", "-o", target, "./cmd/"+name)
-		if err != nil {
-			return err
-		}
+		args = append(args, "./cmd/"+name)
 	}
-	return nil
+	return command(ctx, root, filepath.Join("tools", "progress.sh"), args...)
 }
 
 // command runs a program of the repository's to its end, or stops it and all it started when the context ends.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +27,7 @@ import (
 	"github.com/rankwright/rankwright/test/cluster"
 	"github.com/rankwright/rankwright/test/e2e/probe/report"
 	"github.com/rankwright/rankwright/test/nodefiles"
+	"github.com/rankwright/rankwright/tools/images"
 )
 
 const (
@@ -79,11 +81,12 @@ func (s *site) loadCUDA(t *testing.T) {
 		t.Fatalf("compile cuda.c: %v\n%s", err, output)
 	}
 	files := map[string]string{"/cuda": program, "/probe": filepath.Join(s.dir, "probe")}
-	if err := addLibraries(t.Context(), files, program); err != nil {
+	if err := images.AddGlibc(files, program, runtime.GOARCH); err != nil {
 		t.Fatal(err)
 	}
 	archive := filepath.Join(s.dir, "cuda.tar")
-	if err := cluster.WriteImage(archive, cudaImage, cluster.Image{Files: files, Entrypoint: []string{"/probe"}}); err != nil {
+	image := images.Image{Files: files, Entrypoint: []string{"/probe"}}
+	if err := image.Write(archive, cudaImage); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.LoadImage(t.Context(), archive); err != nil {

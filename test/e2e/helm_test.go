@@ -62,8 +62,13 @@ func (s *site) install(t *testing.T, set ...string) {
 }
 
 func (s *site) upgradeArgs(verb []string, set ...string) []string {
-	args := append(slices.Clone(verb), release, chart, "--namespace", agentNamespace, "--values", "values.yaml", "--wait", "--timeout", "3m")
-	for _, value := range set {
+	from, values := []string{chart}, set
+	if s.other != nil {
+		from, values = s.other.chart, append(slices.Clone(s.other.set), set...)
+	}
+	args := append(slices.Clone(verb), release)
+	args = append(append(args, from...), "--namespace", agentNamespace, "--values", "values.yaml", "--wait", "--timeout", "3m")
+	for _, value := range values {
 		flag := "--set"
 		if strings.Contains(value, `={"`) {
 			flag = "--set-json" // which takes the place of all that was below the name

@@ -26,7 +26,12 @@ type site struct {
 	clients kubernetes.Interface
 	objects dynamic.Interface
 	dir     string
+	// other is what is installed in place of the chart and the images of the checkout; nil for these.
+	other *product
 }
+
+// product is a chart, as Helm is told of it, and the values by which it finds its images.
+type product struct{ chart, set []string }
 
 var shared *site
 

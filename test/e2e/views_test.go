@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rankwright/rankwright/test/cluster"
+	"github.com/rankwright/rankwright/tools/images"
 )
 
 var update = flag.Bool("update", false, "write the differences of the views to testdata/views")
@@ -40,12 +42,17 @@ type difference struct {
 // threeViews compares what is seen of the nodes' hosts from three places with what testdata/views says of each. Every
 // difference is explained there, and there is no explanation without a difference.
 func threeViews(t *testing.T, s *site, _ *cluster.Node) {
-	programs := stage{glibc: true, programs: map[string]string{
-		outBin + "kubectl-rankwright": "/usr/local/bin/kubectl-rankwright", outBin + "rankwright-nvml": "/usr/local/bin/rankwright-nvml",
-	}}
-	files, err := programs.build(t.Context(), s.dir, "grpcnotrace")
-	if err != nil {
-		t.Fatal(err)
+	programs := images.Programs{Root: "../..", Out: s.dir, Tags: "grpcnotrace", Version: tag}
+	files := map[string]string{}
+	for _, name := range []string{"kubectl-rankwright", "rankwright-nvml"} {
+		binary, err := programs.Build(t.Context(), name, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		files["/usr/local/bin/"+name] = binary
+		if err := images.AddGlibc(files, binary, runtime.GOARCH); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var why map[string]string
 	readYAML(t, explanations, &why)
