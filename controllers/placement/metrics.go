@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/controllers/ledger"
 )
 
 // Metrics are what the operator counts beside what controller-runtime does.
@@ -106,7 +105,7 @@ func countDevices(inventories []v1alpha1.AcceleratorInventory, plans []v1alpha1.
 	}
 	planned := map[device]bool{}
 	for i := range plans {
-		if !ledger.Active(&plans[i]) {
+		if !plans[i].Active() {
 			continue
 		}
 		for k := range plans[i].Spec.Nodes {

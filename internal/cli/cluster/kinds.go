@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +20,8 @@ type Objects struct {
 
 	// Calibrations are what was measured at the site.
 	Calibrations []v1alpha1.SiteCalibration
+	// Now is the API server's time when the objects were read.
+	Now time.Time
 
 	leases []coordinationv1.Lease
 }

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,7 +52,8 @@ func (c *Cluster) Read(ctx context.Context, streams term.Streams, names ...strin
 			o.Unseen = append(o.Unseen, *read[i].unseen)
 		}
 	}
-	o.Silent = silent(o.leases, c.clock.Now())
+	o.Now = c.clock.Now()
+	o.Silent = silent(o.leases, o.Now)
 	streams.Log().Info("read from the cluster", "server", c.host, "kinds", len(names), "objects", told.objects)
 	return o, nil
 }
@@ -94,6 +96,16 @@ func (k *kind) places(c *Cluster, name string) []string {
 // request begins to list a kind.
 func (c *Cluster) request(k *kind, namespace string, options *metav1.ListOptions) *rest.Request {
 	return c.clients[k.group].Get().Resource(k.resource).NamespaceIfScoped(namespace, namespace != "").VersionedParams(options, metav1.ParameterCodec)
+}
+
+// ConfigMap reads a ConfigMap.
+func (c *Cluster) ConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
+	found := &corev1.ConfigMap{}
+	err := c.clients[corev1.SchemeGroupVersion].Get().Namespace(namespace).Resource("configmaps").Name(name).Do(ctx).Into(found)
+	if err != nil {
+		return nil, fmt.Errorf("read ConfigMap %s of namespace %s: %w", name, namespace, err)
+	}
+	return found, nil
 }
 
 // explained adds to an error what it is about and what would help.
