@@ -45,9 +45,13 @@ func (f *Flags) Add(command *cobra.Command) {
 	flags.StringVar(&f.files.ExplicitPath, clientcmd.RecommendedConfigPathFlag, "", "path to the kubeconfig file")
 	clientcmd.BindOverrideFlags(&f.overrides, flags, names)
 	flags.VisitAll(func(flag *pflag.Flag) { flag.Hidden = !shown[flag.Name] })
-	flags.BoolVarP(&f.all, "all-namespaces", "A", false, "all namespaces, not that of -n or of the context alone")
 	flags.StringVar(&f.agents, "agent-namespace", agentNamespace, "namespace of the node agents, whose Leases say which of them are heard of")
 	command.Flags().AddFlagSet(flags)
+}
+
+// AddAll adds -A to a command that can look at all namespaces.
+func (f *Flags) AddAll(command *cobra.Command) {
+	command.Flags().BoolVarP(&f.all, "all-namespaces", "A", false, "all namespaces, not that of -n or of the context alone")
 }
 
 // Cluster is a cluster as one user sees it.
@@ -73,10 +77,10 @@ const (
 func (f *Flags) Connect(streams term.Streams) (*Cluster, error) {
 	found := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(f.files, &f.overrides)
 	namespace, _, err := found.Namespace()
-	if err != nil {
-		return nil, fmt.Errorf("find the cluster: %w", err)
+	var config *rest.Config
+	if err == nil {
+		config, err = found.ClientConfig()
 	}
-	config, err := found.ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err):
 		return nil, errors.New("no cluster is configured: name a file with --kubeconfig or KUBECONFIG")

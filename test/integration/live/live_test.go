@@ -13,12 +13,16 @@ func TestCommands(t *testing.T) {
 		{"top selects", topSelects},
 		{"top of what is seen", topUnseen},
 		{"tree", tree},
+		{"explain", explains},
+		{"plan", plans},
+		{"plan with what is seen", plansUnseen},
+		{"diff", diffs},
 		{"top watches", topWatch},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			own := *w.World
 			own.T = t
-			test.run(&world{&own, w.kubeconfig})
+			test.run(&world{&own, w.kubeconfig, w.kubeconfigs})
 		})
 	}
 }

@@ -74,7 +74,7 @@ func (w *world) as(user, namespace string) string {
 	}
 	config, err := w.Cluster.ConfigForUser(user)
 	w.Must(err)
-	path := filepath.Join(w.TempDir(), user)
+	path := filepath.Join(w.kubeconfigs, user)
 	w.Must(controlplane.WriteKubeconfig(path, config))
 	return path
 }

@@ -46,7 +46,8 @@ const home = "team-a"
 // world is the cluster that the commands look at.
 type world struct {
 	*operation.World
-	kubeconfig string
+	// kubeconfig is the administrator's, kubeconfigs the folder of those of others.
+	kubeconfig, kubeconfigs string
 }
 
 // hosts are recorded hosts by the names of their nodes.
@@ -56,7 +57,7 @@ var hosts = map[string]string{"h100-0": "nvidia-h100-8", "l40s-0": "nvidia-l40s-
 // one device is unhealthy and one cordoned.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{World: operation.New(t, cluster, home), kubeconfig: cluster.Kubeconfig()}
+	w := &world{World: operation.New(t, cluster, home), kubeconfig: cluster.Kubeconfig(), kubeconfigs: t.TempDir()}
 	w.Install(admissionv1.Fail)
 	for _, name := range []string{"h100-0", "l40s-0", "mi300x-0"} {
 		w.addHost(name)
