@@ -40,13 +40,13 @@ process group. No command talks to a cluster: what a cluster would decide is com
 		SilenceErrors: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return term.Usagef("unknown command %q: use calibrate, cost, detect, diff, estimate, explain, export, mesh, model, models, plan, recommend, simulate, top, train or tree", args[0])
+				return term.Usagef("unknown command %q: use calibrate, cordon, cost, detect, diff, estimate, explain, export, mesh, model, models, plan, recommend, replan, simulate, top, train, tree, uncordon or verify", args[0])
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	streams = term.Attach(root, streams)
-	root.AddCommand(calibrate.New(streams), sizing.NewCost(streams), host.NewDetect(streams), sizing.NewEstimate(streams, time.Now), ranks.NewExport(streams), ranks.NewMesh(streams), sizing.NewModel(streams), planning.NewDiff(streams), planning.NewExplain(streams), planning.NewModels(streams, time.Now), planning.NewPlan(streams), planning.NewRecommend(streams), planning.NewSimulate(streams, time.Now), live.NewTop(streams), sizing.NewTrain(streams), live.NewTree(streams))
+	root.AddCommand(calibrate.New(streams), live.NewCordon(streams), live.NewReplan(streams), live.NewUncordon(streams), live.NewVerify(streams), sizing.NewCost(streams), host.NewDetect(streams), sizing.NewEstimate(streams, time.Now), ranks.NewExport(streams), ranks.NewMesh(streams), sizing.NewModel(streams), planning.NewDiff(streams), planning.NewExplain(streams), planning.NewModels(streams, time.Now), planning.NewPlan(streams), planning.NewRecommend(streams), planning.NewSimulate(streams, time.Now), live.NewTop(streams), sizing.NewTrain(streams), live.NewTree(streams))
 	return root
 }

@@ -69,7 +69,7 @@ func (o *Objects) Placement(namespace, name string) (*v1alpha1.ModelPlacement, e
 			names = append(names, p.Name)
 		}
 	}
-	err := fmt.Errorf("there is no placement %s in namespace %s%s", name, namespace, hint(name, names, "name the namespace with -n"))
+	err := fmt.Errorf("there is no placement %s in namespace %s%s", name, namespace, Hint(name, names, "name the namespace with -n"))
 	return nil, errors.Join(err, o.Permitted(holding.Placements))
 }
 
@@ -115,8 +115,8 @@ func OneTarget(usage string) cobra.PositionalArgs {
 	}
 }
 
-// hint ends an error about a name that nothing has: with names that are like it, else with another remedy.
-func hint(name string, names []string, remedy string) string {
+// Hint ends an error about a name that nothing has: with names that are like it, else with another remedy.
+func Hint(name string, names []string, remedy string) string {
 	if near := words.Nearest(name, names, 3); len(near) > 0 {
 		return ": did you mean " + strings.Join(near, " or ") + "?"
 	}

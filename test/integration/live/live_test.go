@@ -17,6 +17,8 @@ func TestCommands(t *testing.T) {
 		{"plan", plans},
 		{"plan with what is seen", plansUnseen},
 		{"diff", diffs},
+		{"cordon", cordons},
+		{"replan and verify", asksAnew},
 		{"top watches", topWatch},
 	} {
 		t.Run(test.name, func(t *testing.T) {
