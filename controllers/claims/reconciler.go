@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/meshes"
+	"github.com/rankwright/rankwright/controllers/relation"
 	"github.com/rankwright/rankwright/pkg/binding"
 )
 
@@ -42,7 +42,7 @@ func (r *Reconciler) Setup(mgr manager.Manager) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look for %s: %w", kind, err)
 	}
-	changed := builder.WithPredicates(predicate.GenerationChangedPredicate{})
+	changed := builder.WithPredicates(relation.Respecified)
 	return true, ctrl.NewControllerManagedBy(mgr).
 		Named("claims").
 		For(&v1alpha1.DeviceMesh{}, changed).

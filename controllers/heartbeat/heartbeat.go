@@ -13,8 +13,10 @@ import (
 )
 
 // Monitor looks at the Leases of node agents. A Lease is named as its node.
+//
+// Leases are watched, and listed only before it is said that an agent fell silent: a watch that brings nothing is no evidence.
 type Monitor struct {
-	// Reader reads from the API server: Leases are listed, never watched.
+	// Reader reads from the API server.
 	Reader client.Reader
 	// Namespace of the agents.
 	Namespace string
@@ -30,37 +32,97 @@ type Monitor struct {
 type beat struct {
 	version string
 	seen    time.Time
+	// lasts is how long the Lease holds; 0 where it does not say.
+	lasts time.Duration
 }
 
-// Look lists the Leases and returns whether the set of silent nodes changed.
+// Look returns whether the set of silent nodes changed since it was last asked for.
 func (m *Monitor) Look(ctx context.Context) (bool, error) {
-	var leases coordinationv1.LeaseList
-	if err := m.Reader.List(ctx, &leases, client.InNamespace(m.Namespace)); err != nil {
-		return false, fmt.Errorf("list leases of node agents in %s: %w", m.Namespace, err)
+	if m.doubts() {
+		var leases coordinationv1.LeaseList
+		if err := m.Reader.List(ctx, &leases, client.InNamespace(m.Namespace)); err != nil {
+			return false, fmt.Errorf("list leases of node agents in %s: %w", m.Namespace, err)
+		}
+		all := make([]*coordinationv1.Lease, len(leases.Items))
+		for i := range leases.Items {
+			all[i] = &leases.Items[i]
+		}
+		m.replace(all)
 	}
-	return m.judge(leases.Items), nil
+	return m.judge(), nil
 }
 
-// judge takes the Leases as they are now and returns whether the set of silent nodes changed.
-func (m *Monitor) judge(leases []coordinationv1.Lease) bool {
+// doubts says whether a node would be silent by what is known that was not before.
+func (m *Monitor) doubts() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := m.Now()
-	beats, dead := make(map[string]beat, len(leases)), map[string]bool{}
-	for i := range leases {
-		lease := &leases[i]
-		b := m.beats[lease.Name]
-		if b.version != lease.ResourceVersion {
-			b = beat{version: lease.ResourceVersion, seen: now}
-		}
-		beats[lease.Name] = b
-		if d := lease.Spec.LeaseDurationSeconds; d != nil && now.Sub(b.seen) > time.Duration(*d)*time.Second {
-			dead[lease.Name] = true
+	for node := range m.overdue() {
+		if !m.dead[node] {
+			return true
 		}
 	}
+	return false
+}
+
+// judge takes those for silent whose Leases ran out, and returns whether that changed something.
+func (m *Monitor) judge() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	dead := m.overdue()
 	changed := !maps.Equal(m.dead, dead)
-	m.beats, m.dead = beats, dead
+	m.dead = dead
 	return changed
+}
+
+// overdue are the nodes whose Leases ran out. It must be called with the lock held.
+func (m *Monitor) overdue() map[string]bool {
+	now, nodes := m.Now(), map[string]bool{}
+	for node, b := range m.beats {
+		if b.lasts > 0 && now.Sub(b.seen) > b.lasts {
+			nodes[node] = true
+		}
+	}
+	return nodes
+}
+
+// replace takes the Leases that there are.
+func (m *Monitor) replace(leases []*coordinationv1.Lease) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.beats
+	m.beats = make(map[string]beat, len(leases))
+	for _, lease := range leases {
+		m.beats[lease.Name] = before[lease.Name].next(lease, m.Now())
+	}
+}
+
+// set takes one Lease.
+func (m *Monitor) set(lease *coordinationv1.Lease) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.beats == nil {
+		m.beats = map[string]beat{}
+	}
+	m.beats[lease.Name] = m.beats[lease.Name].next(lease, m.Now())
+}
+
+// remove forgets a Lease.
+func (m *Monitor) remove(node string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.beats, node)
+}
+
+// next is what is known of a Lease that was seen.
+func (b beat) next(lease *coordinationv1.Lease, now time.Time) beat {
+	if b.version == lease.ResourceVersion {
+		return b
+	}
+	next := beat{version: lease.ResourceVersion, seen: now}
+	if seconds := lease.Spec.LeaseDurationSeconds; seconds != nil {
+		next.lasts = time.Duration(*seconds) * time.Second
+	}
+	return next
 }
 
 // Silent returns the nodes whose Lease was not renewed within its duration since this process first looked. A node

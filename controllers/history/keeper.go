@@ -44,9 +44,11 @@ func (k *Keeper) Keep(ctx context.Context, placement *v1alpha1.ModelPlacement, p
 	if last := len(known) - 1; last >= 0 && known[last].Name == nameOf(placement, content) {
 		return k.trim(ctx, known[:last], placement.Spec.RevisionHistoryLimit)
 	}
-	// What is numbered must not be older than what is there.
-	if known, err = revisions(ctx, k.Reader, placement); err != nil {
-		return err
+	// What is numbered must not be older than what is there. Of a placement that never had another spec there is nothing.
+	if placement.Generation > 1 || len(known) > 0 {
+		if known, err = revisions(ctx, k.Reader, placement); err != nil {
+			return err
+		}
 	}
 	if before := noted(plan); before != nil && indexOf(known, nameOf(placement, before)) < 0 {
 		if known, err = k.latest(ctx, placement, known, before); err != nil {

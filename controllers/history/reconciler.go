@@ -17,6 +17,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/objects"
+	"github.com/rankwright/rankwright/controllers/relation"
 )
 
 // Reconciler has the specs of placements kept.
@@ -26,7 +27,7 @@ type Reconciler struct{ *Keeper }
 func (r *Reconciler) Setup(mgr manager.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("history").
-		For(&v1alpha1.ModelPlacement{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, unplacedSince))).
+		For(&v1alpha1.ModelPlacement{}, builder.WithPredicates(predicate.Or(relation.Respecified, unplacedSince))).
 		Owns(&appsv1.ControllerRevision{}).
 		Complete(r)
 }

@@ -125,7 +125,7 @@ func (l *Ledger) open(ctx context.Context) (*corev1.ConfigMap, error) {
 // ErrConflict only where the record was certainly not written by this call.
 func (l *Ledger) write(ctx context.Context, v *view, more ...entry) error {
 	next := record{
-		Sequence: v.sequence + 1, Pending: append(v.pending[:len(v.pending):len(v.pending)], more...), Revisions: v.revisions,
+		Sequence: v.sequence + 1, Pending: append(v.pending[:len(v.pending):len(v.pending)], more...), Revisions: l.memory.living(v.revisions),
 	}
 	config, err := l.replace(ctx, v.config, next.encode())
 	if err == nil {

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 
@@ -32,6 +33,10 @@ type memory struct {
 	ended map[types.UID]bool
 	// strange are plans that the informer shows and that were neither listed nor made here. While there are any, plans must be listed.
 	strange map[types.UID]bool
+	// dead are the placements of the record that are gone.
+	dead map[string]bool
+	// vacated takes a value when a plan has left.
+	vacated chan struct{}
 	// since is what was learnt while plans are being listed, which the list may not have; nil while they are not.
 	since *learnt
 }
@@ -109,6 +114,12 @@ func (m *memory) wrote(config *corev1.ConfigMap, r record, left []types.UID) {
 	for _, uid := range left {
 		delete(m.left, uid)
 	}
+	for _, n := range r.Revisions { // what was noted while the ledger was written stays
+		if m.dead[n.Placement] {
+			return
+		}
+	}
+	m.dead = nil
 }
 
 // forget has the ledger and the plans read again before the next commit: another process is at work, or it is not known what a write did.
@@ -180,6 +191,44 @@ func (m *memory) remove(uid types.UID) {
 		m.left = map[types.UID]*v1alpha1.ShardingPlan{}
 	}
 	m.left[uid] = plan
+	select {
+	case m.leaving() <- struct{}{}:
+	default:
+	}
+}
+
+// leaving is where it is told that a plan has left. It must be called with the lock held.
+func (m *memory) leaving() chan struct{} {
+	if m.vacated == nil {
+		m.vacated = make(chan struct{}, 1)
+	}
+	return m.vacated
+}
+
+func (m *memory) signal() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.leaving()
+}
+
+// end notes that a placement is gone.
+func (m *memory) end(placement string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !slices.ContainsFunc(m.record.Revisions, func(n numbered) bool { return n.Placement == placement }) {
+		return
+	}
+	if m.dead == nil {
+		m.dead = map[string]bool{}
+	}
+	m.dead[placement] = true
+}
+
+// living returns the revisions of placements that are not known to be gone.
+func (m *memory) living(revisions []numbered) []numbered {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(revisions), func(n numbered) bool { return m.dead[n.Placement] })
 }
 
 // updated returns the plans of a name of placements that an informer shows, brought up to what is known of them, and those that it does not
@@ -204,6 +253,17 @@ func (m *memory) updated(shown []v1alpha1.ShardingPlan, namespace, placement str
 	}
 	slices.SortFunc(plans, func(a, b v1alpha1.ShardingPlan) int { return cmp.Compare(a.Name, b.Name) })
 	return plans
+}
+
+// unshown returns the plans that are remembered and not among those that an informer shows.
+func (m *memory) unshown(shown []v1alpha1.ShardingPlan) []*v1alpha1.ShardingPlan {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	missing := maps.Clone(m.plans)
+	for i := range shown {
+		delete(missing, shown[i].UID)
+	}
+	return slices.Collect(maps.Values(missing))
 }
 
 // active returns a plan that is known to be active; nil where it is not.

@@ -131,6 +131,17 @@ func (l *Ledger) left(ctx context.Context, plan *v1alpha1.ShardingPlan) (*v1alph
 	return nil, nil
 }
 
+// Recheck reads the plans that are remembered and not among those that an informer shows. It may never have shown one that was made and deleted
+// while its watch was interrupted, and then it does not show that it is gone.
+func (l *Ledger) Recheck(ctx context.Context, shown []v1alpha1.ShardingPlan) error {
+	var failed []error
+	for _, plan := range l.memory.unshown(shown) {
+		_, err := l.left(ctx, plan)
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
 // kept says that a plan which was deleted still exists.
 func kept(plan *v1alpha1.ShardingPlan) error {
 	return &objects.Refused{Reason: ReasonOldPlanRemains, Err: fmt.Errorf(

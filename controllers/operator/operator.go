@@ -31,6 +31,7 @@ import (
 	"github.com/rankwright/rankwright/controllers/claims"
 	"github.com/rankwright/rankwright/controllers/cordon"
 	"github.com/rankwright/rankwright/controllers/drain"
+	"github.com/rankwright/rankwright/controllers/figures"
 	"github.com/rankwright/rankwright/controllers/files"
 	"github.com/rankwright/rankwright/controllers/heartbeat"
 	"github.com/rankwright/rankwright/controllers/history"
@@ -135,6 +136,10 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 		return nil, err
 	}
 	monitor := &heartbeat.Monitor{Reader: mgr.GetAPIReader(), Namespace: options.AgentNamespace, Now: options.Now}
+	heard, err := heartbeat.NewWatch(mgr.GetConfig(), monitor)
+	if err != nil {
+		return nil, err
+	}
 	steps, err := newRecorder(ctx, mgr, options)
 	if err != nil {
 		return nil, err
@@ -193,10 +198,12 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 	period := cmp.Or(options.Housekeeping, housekeepingPeriod)
 	err = errors.Join(
 		mgr.Add(reconciler.Tally),
+		mgr.Add(&compactor{reconciler.Ledger, options.Log}),
 		mgr.Add(&housekeeper{sweep: reconciler.Sweep, period: period, log: options.Log}),
 		mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
 			return reconciler.Compare(ctx, cmp.Or(options.Comparing, comparingPeriod))
 		})),
+		mgr.Add(heard),
 		mgr.Add(&listener{monitor: monitor, elected: mgr.Elected(), wake: woken, period: period, log: options.Log}),
 	)
 	if options.Observing > 0 {
@@ -252,8 +259,9 @@ func newReconciler(mgr manager.Manager, direct, cached client.Client, options Op
 	if options.Planner == nil {
 		options.Planner = placement.DefaultPlanner
 	}
-	counted, err := placement.NewMetrics(options.Registry, mgr.GetCache())
-	if err := errors.Join(err, options.Registry.Register(verification.Metrics{Cache: mgr.GetCache()})); err != nil {
+	counted, err := placement.NewMetrics(options.Registry)
+	told, unpriced := figures.New(mgr.GetCache())
+	if err := errors.Join(err, unpriced, options.Registry.Register(told), options.Registry.Register(verification.Metrics{Cache: mgr.GetCache()})); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
 	return &placement.Reconciler{

@@ -36,6 +36,8 @@ type adviser struct {
 
 	mu     sync.Mutex
 	wanted map[types.NamespacedName]advice
+	// asked counts what was wanted.
+	asked int64
 	// rests are when the next search for a placement may begin.
 	rests map[types.NamespacedName]pause
 }
@@ -44,12 +46,21 @@ type adviser struct {
 type advice struct {
 	question question
 	no       *plan.Unplaceable
+	// number is its place in the order in which it was wanted.
+	number int64
 }
 
 // pause is until when nothing is looked for, for one spec of a placement.
 type pause struct {
+	uid        types.UID
 	generation int64
 	until      time.Time
+	// found has what would help; nil where another process found it.
+	found *v1alpha1.Shortfall
+}
+
+func (p pause) of(uid types.UID, generation int64) bool {
+	return p.uid == uid && p.generation == generation
 }
 
 func newAdviser(of *answers, again chan<- event.GenericEvent, now func() time.Time) *adviser {
@@ -58,15 +69,35 @@ func newAdviser(of *answers, again chan<- event.GenericEvent, now func() time.Ti
 	}
 }
 
-// advise has it looked for what would turn a no into a yes, in place of what was wanted for the placement before.
-func (a *adviser) advise(q question, no *plan.Unplaceable) {
+// advise has it looked for what would turn a no into a yes, in place of what was wanted for the placement before. Told says that the same no is
+// told of the placement with what would help: where this process did not look for that, another one did, and what it found has its rest.
+func (a *adviser) advise(q question, no *plan.Unplaceable, told bool) {
 	a.mu.Lock()
-	a.wanted[q.placement] = advice{q, no}
+	if told && !a.rests[q.placement].of(q.uid, q.generation) {
+		a.rests[q.placement] = pause{q.uid, q.generation, a.now().Add(mostAdviceRest), nil}
+	}
+	number := a.asked
+	if before, waits := a.wanted[q.placement]; waits {
+		number = before.number
+	}
+	a.asked++
+	a.wanted[q.placement] = advice{q, no, number}
 	a.mu.Unlock()
 	select {
 	case a.woken <- struct{}{}:
 	default:
 	}
+}
+
+// found returns what was found last for a spec of a placement, which stands until it is looked for again: the cluster may have changed before that
+// could be told. It is nil where nothing was looked for.
+func (a *adviser) found(placement *v1alpha1.ModelPlacement) *v1alpha1.Shortfall {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if last := a.rests[keyOf(placement)]; last.of(placement.UID, placement.Generation) {
+		return last.found
+	}
+	return nil
 }
 
 // run looks for what is wanted until the context ends.
@@ -87,7 +118,7 @@ func (a *adviser) run(ctx context.Context) {
 	}
 }
 
-// next takes what is to be looked for now; where that is nothing, it returns how long until it may be something.
+// next takes what is to be looked for now, of which that which was wanted first; where that is nothing, it returns how long until it may be something.
 func (a *adviser) next() (*advice, time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -97,16 +128,21 @@ func (a *adviser) next() (*advice, time.Duration) {
 			delete(a.rests, key)
 		}
 	}
+	var first *advice
 	for key, one := range a.wanted {
-		last, rests := a.rests[key]
-		if rests && last.generation == one.question.generation {
+		last := a.rests[key]
+		switch {
+		case last.of(one.question.uid, one.question.generation):
 			wait = min(wait, last.until.Sub(now))
-			continue
+		case first == nil || one.number < first.number:
+			first = &one
 		}
-		delete(a.wanted, key)
-		return &one, 0
 	}
-	return nil, wait
+	if first == nil {
+		return nil, wait
+	}
+	delete(a.wanted, first.question.placement)
+	return first, 0
 }
 
 // find looks for one advice, and has its placement reconciled when it has it.
@@ -116,10 +152,11 @@ func (a *adviser) find(ctx context.Context, one *advice) {
 		return // the cluster or the placement changed, and another question was asked
 	}
 	began := a.now()
-	a.answers.improve(q, advised(ctx, one.no))
+	found := advised(ctx, one.no)
+	a.answers.improve(q, found)
 	ended := a.now()
 	a.mu.Lock()
-	a.rests[q.placement] = pause{q.generation, ended.Add(min(adviceRest*ended.Sub(began), mostAdviceRest))}
+	a.rests[q.placement] = pause{q.uid, q.generation, ended.Add(min(adviceRest*ended.Sub(began), mostAdviceRest)), &found.Shortfall}
 	a.mu.Unlock()
 	about := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Namespace: q.placement.Namespace, Name: q.placement.Name}}
 	select {

@@ -16,6 +16,8 @@ import (
 type answers struct {
 	mu   sync.Mutex
 	seen map[types.NamespacedName]answer
+	// costs is what all that are remembered took to find.
+	costs time.Duration
 }
 
 // question is all that a planner's answer depends on.
@@ -37,45 +39,96 @@ type question struct {
 type answer struct {
 	question
 	refusal *plan.Unplaceable
-	// epoch is that of the snapshot; until says how long the refusal stands before other placements are kept waiting for the question to be asked again.
+	// epoch is that of the snapshot, cost how long the refusal took to find.
 	epoch int64
-	until time.Time
+	cost  time.Duration
+	// until says how long the refusal stands before other placements are kept waiting for the question to be asked again, stale from when on
+	// its numbers are looked at again although nothing is better.
+	until, stale time.Time
 }
 
-// A refusal stands for restTimes as long as it took to find, at most mostRest: so each placement that cannot be placed has a hundredth of one
-// processor at most, however busy the cluster is.
+// A refusal stands for restTimes as long as it took to find, and for shareTimes as long as all that are remembered took, at most mostRest. So a
+// placement that cannot be placed has a hundredth of one processor at most, and all of them together a fifth, however busy the cluster is.
 const (
-	restTimes = 100
-	mostRest  = 30 * time.Second
+	restTimes  = 100
+	shareTimes = 5
+	mostRest   = 30 * time.Second
 )
 
-// ask returns the refusal that is remembered for a question, or computes the answer and remembers it if it is a refusal.
-func (a *answers) ask(q question, epoch int64, clock func() time.Time, compute func() (*v1alpha1.ShardingPlanSpec, error)) (*v1alpha1.ShardingPlanSpec, error) {
-	if known := a.known(q); known != nil {
+// epochs are what is better in a cluster since when.
+type epochs interface {
+	Epoch() int64
+	Better(epoch int64) bool
+}
+
+// ask returns the refusal that is remembered for a question, or computes the answer and remembers it if it is a refusal. What is remembered of
+// another state of the cluster counts for a while, if nothing is better since.
+func (a *answers) ask(q question, now epochs, clock func() time.Time, compute func() (*v1alpha1.ShardingPlanSpec, error)) (*v1alpha1.ShardingPlanSpec, error) {
+	began := clock()
+	if known := a.remembered(q, now, began); known != nil {
 		return nil, known
 	}
-	began := clock()
 	spec, err := compute()
 	var no *plan.Unplaceable
 	if errors.As(err, &no) {
-		now := clock()
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if a.seen == nil {
-			a.seen = map[types.NamespacedName]answer{}
-		}
-		a.seen[q.placement] = answer{q, no, epoch, now.Add(min(restTimes*now.Sub(began), mostRest))}
+		a.remember(q, no, now.Epoch(), began, clock())
 	}
 	return spec, err
 }
 
-// stands returns the epoch of the refusal of a placement, if that need not be looked at again now: nothing is known to be better for it, or it
-// was looked at a moment ago.
-func (a *answers) stands(placement *v1alpha1.ModelPlacement, epoch int64, now time.Time) (of int64, stands bool) {
+func (a *answers) remember(q question, no *plan.Unplaceable, epoch int64, began, ended time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.seen == nil {
+		a.seen = map[types.NamespacedName]answer{}
+	}
+	cost := ended.Sub(began)
+	a.costs += cost - a.seen[q.placement].cost
+	rest := min(max(restTimes*cost, shareTimes*a.costs), mostRest)
+	a.seen[q.placement] = answer{question: q, refusal: no, epoch: epoch, cost: cost, until: ended.Add(rest), stale: ended.Add(mostRest)}
+}
+
+// remembered returns the refusal that answers a question as the cluster is now; nil where there is none.
+func (a *answers) remembered(q question, now epochs, at time.Time) *plan.Unplaceable {
+	a.mu.Lock()
+	known, found := a.seen[q.placement]
+	a.mu.Unlock()
+	same := known.question
+	same.fingerprint = q.fingerprint
+	if !found || same != q || known.fingerprint != q.fingerprint && (!at.Before(known.stale) || now.Better(known.epoch)) {
+		return nil
+	}
+	return known.refusal
+}
+
+// standing says whether there is a refusal, and why it need not be looked at again.
+type standing int
+
+const (
+	// unknown placements were not refused, or asked for something else then.
+	unknown standing = iota
+	// fallen refusals do not stand: something may be better.
+	fallen
+	// rested ones were found a moment ago, and something may be better since.
+	rested
+	// exact ones have nothing that is better since.
+	exact
+)
+
+// stands says whether the refusal of a placement stands, and the epoch that it is of.
+func (a *answers) stands(placement *v1alpha1.ModelPlacement, now epochs, at time.Time) (standing, int64) {
+	a.mu.Lock()
 	known, found := a.seen[keyOf(placement)]
-	return known.epoch, found && known.uid == placement.UID && known.generation == placement.Generation && (known.epoch == epoch || now.Before(known.until))
+	a.mu.Unlock()
+	switch {
+	case !found || known.uid != placement.UID || known.generation != placement.Generation:
+		return unknown, 0
+	case !now.Better(known.epoch):
+		return exact, known.epoch
+	case at.Before(known.until):
+		return rested, known.epoch
+	}
+	return fallen, 0
 }
 
 // rest returns how long the refusal of a placement still stands.
@@ -115,5 +168,6 @@ func (a *answers) crowded(key types.NamespacedName) bool {
 func (a *answers) forget(key types.NamespacedName) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.costs -= a.seen[key].cost
 	delete(a.seen, key)
 }

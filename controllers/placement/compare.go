@@ -121,7 +121,7 @@ func (r *Reconciler) compare(ctx context.Context, placement *v1alpha1.ModelPlace
 		return nil
 	}
 	product := productOf(now, &own[0].Spec)
-	condition, err := r.improvable(ctx, request, product, may, now.Cluster(own, evicts(placement, now.Pods)))
+	condition, err := r.improvable(ctx, request, product, may, now.Cluster(placement.UID, own, evicts(placement, now.Pods)))
 	if err != nil {
 		return err
 	}

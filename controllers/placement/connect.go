@@ -121,8 +121,11 @@ func (r *Reconciler) applyMesh(ctx context.Context, p *pass, mesh *v1alpha1.Devi
 func (r *Reconciler) deleteMesh(ctx context.Context, p *pass) error {
 	mesh := &v1alpha1.DeviceMesh{}
 	found, err := objects.Read(ctx, r.Client, client.ObjectKeyFromObject(p.placement), mesh)
-	if err != nil || !found || !mesh.Spec.Placement.Is(p.placement) {
+	if err != nil || !found {
 		return err
+	}
+	if !mesh.Spec.Placement.Is(p.placement) {
+		return r.deleteOrphanedMesh(ctx, mesh)
 	}
 	return objects.Delete(ctx, r.Client, mesh)
 }

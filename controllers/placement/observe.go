@@ -3,8 +3,8 @@ package placement
 import (
 	"context"
 	"fmt"
-	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,13 +19,16 @@ import (
 // the ledger was lost, the last is in force and the others are released.
 func (r *Reconciler) observe(ctx context.Context, p *pass) error {
 	defer r.remember(p)
-	var err error
-	if p.plans, err = r.plansOf(ctx, r.Client, p.placement); err == nil && behind(&p.placement.Status, ledger.InForce(p.plans)) {
-		p.plans, err = r.plansOf(ctx, r.Reader, p.placement)
+	plans, err := r.plansNamed(ctx, r.Client, keyOf(p.placement))
+	if own, _ := divided(plans, p.placement); err == nil && behind(&p.placement.Status, ledger.InForce(own)) {
+		plans, err = r.plansNamed(ctx, r.Reader, keyOf(p.placement))
 	}
 	if err != nil {
 		return err
 	}
+	var others []v1alpha1.ShardingPlan
+	p.plans, others = divided(plans, p.placement)
+	p.failed = r.deleteOrphans(ctx, others) // which is no trouble of this placement, and is tried again
 	inForce := ledger.InForce(p.plans)
 	if len(inForce) == 0 {
 		return nil
@@ -48,15 +51,26 @@ func (r *Reconciler) observe(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// plansOf lists the plans of a placement, as they are by what this process wrote.
-func (r *Reconciler) plansOf(ctx context.Context, reader client.Reader, placement *v1alpha1.ModelPlacement) ([]v1alpha1.ShardingPlan, error) {
+// plansNamed lists the plans of the placements that have or had a name, as they are by what this process wrote.
+func (r *Reconciler) plansNamed(ctx context.Context, reader client.Reader, of types.NamespacedName) ([]v1alpha1.ShardingPlan, error) {
 	var plans v1alpha1.ShardingPlanList
-	err := reader.List(ctx, &plans, client.InNamespace(placement.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: placement.Name})
+	err := reader.List(ctx, &plans, client.InNamespace(of.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: of.Name})
 	if err != nil {
 		return nil, fmt.Errorf("list plans of placement: %w", err)
 	}
-	known := r.Ledger.Updated(plans.Items, placement.Namespace, placement.Name)
-	return slices.DeleteFunc(known, func(plan v1alpha1.ShardingPlan) bool { return !plan.Spec.Placement.Is(placement) }), nil
+	return r.Ledger.Updated(plans.Items, of.Namespace, of.Name), nil
+}
+
+// divided returns which of some plans are a placement's, and which are not.
+func divided(plans []v1alpha1.ShardingPlan, placement *v1alpha1.ModelPlacement) (own, others []v1alpha1.ShardingPlan) {
+	for i := range plans {
+		if plans[i].Spec.Placement.Is(placement) {
+			own = append(own, plans[i])
+		} else {
+			others = append(others, plans[i])
+		}
+	}
+	return own, others
 }
 
 // behind says whether plans in force may be older than what was said of the placement: the informers of plans and of placements do not keep

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -16,42 +18,61 @@ import (
 func (r *Reconciler) Sweep(ctx context.Context) error {
 	_, unsettled := r.Ledger.Settle(ctx, func(*v1alpha1.ShardingPlan) bool { return true })
 	_, unclaimed := r.Ledger.Reclaim(ctx)
-	return errors.Join(unsettled, unclaimed, r.deleteOrphans(ctx))
-}
-
-// deleteOrphans deletes the plans and meshes that the options select and whose placement is gone. The cluster's
-// garbage collector does the same where it runs. The informers say what may be without a placement, and the API server whether it is.
-func (r *Reconciler) deleteOrphans(ctx context.Context, options ...client.ListOption) error {
-	options = append(options, client.UnsafeDisableDeepCopy)
 	var plans v1alpha1.ShardingPlanList
-	if err := r.Client.List(ctx, &plans, options...); err != nil {
+	if err := r.Client.List(ctx, &plans, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list plans: %w", err)
 	}
 	var meshes v1alpha1.DeviceMeshList
-	if err := r.Client.List(ctx, &meshes, options...); err != nil {
+	if err := r.Client.List(ctx, &meshes, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list meshes: %w", err)
 	}
-	var failed []error
-	for i := range plans.Items {
-		is, err := r.orphan(ctx, &plans.Items[i], plans.Items[i].Spec.Placement)
-		if is {
-			err = r.Ledger.Release(ctx, &plans.Items[i])
-		}
-		failed = append(failed, err)
-	}
+	failed := []error{unsettled, unclaimed, r.Ledger.Recheck(ctx, plans.Items), r.deleteOrphans(ctx, plans.Items)}
 	for i := range meshes.Items {
-		is, err := r.orphan(ctx, &meshes.Items[i], meshes.Items[i].Spec.Placement)
+		failed = append(failed, r.deleteOrphanedMesh(ctx, &meshes.Items[i]))
+	}
+	return errors.Join(failed...)
+}
+
+// deleteLeft deletes what placements of a name left behind of which none is there any more. The cluster's garbage collector does the same where
+// it runs.
+func (r *Reconciler) deleteLeft(ctx context.Context, of types.NamespacedName) error {
+	plans, err := r.plansNamed(ctx, r.Client, of)
+	if err != nil {
+		return err
+	}
+	mesh := &v1alpha1.DeviceMesh{}
+	found, err := objects.Read(ctx, r.Client, of, mesh)
+	if found {
+		err = r.deleteOrphanedMesh(ctx, mesh)
+	}
+	return errors.Join(err, r.deleteOrphans(ctx, plans))
+}
+
+// deleteOrphans deletes those of some plans whose placement is gone.
+func (r *Reconciler) deleteOrphans(ctx context.Context, plans []v1alpha1.ShardingPlan) error {
+	var failed []error
+	for i := range plans {
+		is, err := r.orphan(ctx, &plans[i], plans[i].Spec.Placement)
 		if is {
-			err = objects.Delete(ctx, r.Client, &meshes.Items[i])
+			err = r.Ledger.Release(ctx, &plans[i])
 		}
 		failed = append(failed, err)
 	}
 	return errors.Join(failed...)
 }
 
+// deleteOrphanedMesh deletes a mesh whose placement is gone.
+func (r *Reconciler) deleteOrphanedMesh(ctx context.Context, mesh *v1alpha1.DeviceMesh) error {
+	is, err := r.orphan(ctx, mesh, mesh.Spec.Placement)
+	if !is {
+		return err
+	}
+	return objects.Delete(ctx, r.Client, mesh)
+}
+
 // orphan says whether an object was made for a placement that is gone. Owner references do not tell: deleting a placement with
 // --cascade=orphan takes them away, and a backup brings objects back without them. What names no placement's UID was not made by
-// an operator.
+// an operator. The informers say what may be without a placement, and the API server whether it is.
 func (r *Reconciler) orphan(ctx context.Context, object client.Object, of v1alpha1.PlacementRef) (bool, error) {
 	if of.UID == "" || !object.GetDeletionTimestamp().IsZero() {
 		return false, nil
@@ -64,4 +85,28 @@ func (r *Reconciler) orphan(ctx context.Context, object client.Object, of v1alph
 		}
 	}
 	return true, nil
+}
+
+// commitGrace is how long a plan is left alone that is neither in force nor committed: another operator may be about to commit it.
+const commitGrace = 5 * time.Second
+
+// discard removes the plans of a placement that were never committed: an operator ended when it had created them.
+func (r *Reconciler) discard(ctx context.Context, p *pass) error {
+	due := false
+	for i := range p.plans {
+		if plan := &p.plans[i]; !plan.Active() && plan.DeletionTimestamp.IsZero() {
+			p.discards = plan.CreationTimestamp.Add(commitGrace)
+			due = due || !r.Now().Before(p.discards)
+		}
+	}
+	if !due {
+		return nil
+	}
+	p.discards = time.Time{}
+	_, err := r.Ledger.Reclaim(ctx)
+	if why := (*objects.Refused)(nil); errors.As(err, &why) {
+		p.failed = errors.Join(p.failed, err)
+		return nil
+	}
+	return err
 }

@@ -105,6 +105,8 @@ type pass struct {
 	failed error
 	// withoutPods is since when the placement has had no pod, where that is counted.
 	withoutPods *metav1.Time
+	// discards is when a plan of the placement is removed that nobody committed; zero where there is none, or it was done.
+	discards time.Time
 	// retry is when a placement is tried again that is not planned for a while; 0 where it is not so.
 	retry time.Duration
 }
@@ -129,7 +131,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.told.forget(request.NamespacedName)
 		r.asked.forget(request.NamespacedName)
 		r.meshes.Forget(request.NamespacedName)
-		return ctrl.Result{}, r.deleteOrphans(ctx, client.InNamespace(request.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: request.Name})
+		return ctrl.Result{}, r.deleteLeft(ctx, request.NamespacedName)
 	}
 	if !placement.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
@@ -152,6 +154,8 @@ func (r *Reconciler) run(ctx context.Context, p *pass) (ctrl.Result, error) {
 		return ctrl.Result{RequeueAfter: p.after(r.Now())}, errors.Join(p.failed, r.writeStatus(ctx, p))
 	case errors.Is(failed, errFullRound):
 		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // behind those that were served
+	case errors.Is(failed, errLate):
+		return ctrl.Result{RequeueAfter: shareTimes * mostAsking}, nil
 	case errors.Is(failed, ledger.ErrConflict):
 		r.Metrics.Conflicts.Inc()
 		return ctrl.Result{RequeueAfter: contentionDelay()}, nil
@@ -170,7 +174,7 @@ func (r *Reconciler) run(ctx context.Context, p *pass) (ctrl.Result, error) {
 // after is when a placement is reconciled again though nothing happens; 0 where it is not.
 func (p *pass) after(now time.Time) time.Duration {
 	const least = time.Millisecond
-	due := []time.Time{p.state.verdict.Wake}
+	due := []time.Time{p.state.verdict.Wake, p.discards}
 	if p.plan != nil {
 		due = append(due, p.expiry())
 	}

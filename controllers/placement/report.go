@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -49,6 +50,16 @@ func adviceOf(placement *v1alpha1.ModelPlacement) *v1alpha1.Shortfall {
 	return placement.Status.Shortfall
 }
 
+// told says whether a refusal is what is said of a placement already, with what would help.
+func told(placement *v1alpha1.ModelPlacement, no *plan.Unplaceable) bool {
+	before := adviceOf(placement)
+	if before == nil || read(before) != read(&no.Shortfall) {
+		return false
+	}
+	said := meta.FindStatusCondition(placement.Status.Conditions, v1alpha1.ConditionPlaced)
+	return said.Reason == no.Reason && strings.HasPrefix(said.Message, no.Message)
+}
+
 // unplaceable says why there is no plan. Where it is not known yet what would help, what was said before stands until it is.
 func (r *report) unplaceable(why *plan.Unplaceable, priority int32, before *v1alpha1.Shortfall) {
 	r.shortfall = bounded(&why.Shortfall)
@@ -68,6 +79,26 @@ func (r *report) unplaceable(why *plan.Unplaceable, priority int32, before *v1al
 		reason = "Unplaceable"
 	}
 	r.refuse(reason, message)
+}
+
+// steady returns a shortfall as it was told before, where people would read the same: the memory that others take of devices changes all the
+// time.
+func steady(now, told *v1alpha1.Shortfall) *v1alpha1.Shortfall {
+	if now == nil || told == nil || read(now) != read(told) || !equality.Semantic.DeepEqual(now.Suggestions, told.Suggestions) {
+		return now
+	}
+	return told
+}
+
+// amounts are the numbers of a shortfall as they are printed.
+type amounts struct {
+	needed        int64
+	devices       int32
+	free, largest string
+}
+
+func read(s *v1alpha1.Shortfall) amounts {
+	return amounts{s.NeededMiB, s.FreeDevices, words.HumanMiB(s.FreeMiB), words.HumanMiB(s.LargestDeviceMiB)}
 }
 
 // Bounds of the API: Shortfall.Suggestions and Suggestion.Change.

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,9 @@ const maxTurns = 256
 
 // errFullRound says that others are served first, of whom there are more than one round serves.
 var errFullRound = errors.New("others are served first")
+
+// errLate says that others are asked again about first, which takes a round's share of the time.
+var errLate = errors.New("others are asked again about first")
 
 // settle brings a plan into force that is committed and not active yet. Where that cannot be done, the placement says why, and what it had
 // stays as it is.
@@ -35,7 +39,10 @@ func (r *Reconciler) settle(ctx context.Context, p *pass) error {
 	if len(settled) > 0 {
 		p.replace(&settled[len(settled)-1])
 	}
-	return err
+	if err != nil || len(settled) > 0 {
+		return err
+	}
+	return r.discard(ctx, p)
 }
 
 // wait says why a committed plan is not active. Until it is, the plan that it replaces is the placement's, also when it is being deleted.
@@ -83,6 +90,8 @@ func (r *Reconciler) reserve(ctx context.Context, p *pass) error {
 			return nil
 		case t.full:
 			return errFullRound
+		case t.late:
+			return errLate
 		case t.again:
 		default:
 			if again, err := r.undecided(ctx, p, t); !again || err != nil {
@@ -114,7 +123,8 @@ func (r *Reconciler) undecided(ctx context.Context, p *pass, t *turn) (again boo
 			return true, nil
 		}
 	}
-	p.report.unplaceable(t.unplaceable, t.priority, adviceOf(p.placement))
+	before := cmp.Or(adviceOf(p.placement), r.adviser.found(p.placement))
+	p.report.unplaceable(t.unplaceable, t.priority, before)
 	return false, nil
 }
 

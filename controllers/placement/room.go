@@ -13,6 +13,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/launch"
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
@@ -27,6 +28,7 @@ func (r *Reconciler) demand(ctx context.Context, request *shape.Request, now *fl
 	}
 	asks, tolerations := fleet.DemandOf(placement, list.Items)
 	request.Tolerations = tolerations
+	request.Pods = launch.OnNodes(placement.Spec.Launch)
 	if r.Tally != nil {
 		if request.Room, err = r.Tally.Room(ctx, now, placement.Namespace+"/"+placement.Name, asks); err != nil {
 			return "", err

@@ -72,24 +72,23 @@ func (d *round) decide(ctx context.Context, state *ledger.State) ([]ledger.Decis
 	for _, t := range d.turns {
 		t.leftovers = len(state.Leftovers()) > 0
 	}
-	for _, patient := range []bool{true, false} {
+	for p := (patience{}); ; {
 		read, err := d.Index.Read(ctx, state.Plans)
 		if err != nil {
 			return nil, err
 		}
 		now := &moment{read, state}
-		if decisions, done := d.decideInOrder(ctx, now, order, patient); done {
+		if decisions, done := d.decideInOrder(ctx, now, order, &p); done {
 			return d.confirmed(ctx, now, decisions)
 		}
 	}
-	return nil, nil
 }
 
-// decideInOrder decides for placements one after another. Where it is patient, those that were refused a moment ago are passed over. That is as
+// decideInOrder decides for placements one after another. With patience those that were refused a moment ago are passed over. That is as
 // if it had been done in that moment, as long as no plan uses a node that became better since; where one would, nothing is decided.
-func (d *round) decideInOrder(ctx context.Context, now *moment, order []ranked, patient bool) (decisions []ledger.Decision, done bool) {
+func (d *round) decideInOrder(ctx context.Context, now *moment, order []ranked, patience *patience) (decisions []ledger.Decision, done bool) {
 	d.served, d.behind = nil, map[types.UID]int{}
-	passedOver := now.Epoch()
+	patience.begin()
 	for i, one := range order {
 		t := d.turns[one.placement.UID]
 		if t != nil {
@@ -99,18 +98,24 @@ func (d *round) decideInOrder(ctx context.Context, now *moment, order []ranked, 
 		if len(decisions) == maxBatch {
 			continue
 		}
+		stands, epoch := d.answers.stands(one.placement, now, d.Now())
 		var decision *ledger.Decision
-		if t != nil {
+		switch {
+		case patience.passes(t != nil, stands, epoch):
+			if t != nil {
+				t.late = true
+			}
+		case t != nil:
+			begun := d.Now()
 			decision = t.decide(ctx, d.Reconciler, now)
-		} else if epoch, stands := d.answers.stands(one.placement, now.Epoch(), d.Now()); stands && patient {
-			passedOver = min(passedOver, epoch)
-		} else {
+			patience.asked(stands, d.Now().Sub(begun))
+		default:
 			decision = d.help(ctx, one.placement, now)
 		}
 		if decision == nil {
 			continue
 		}
-		if now.BetterSince(passedOver, decision.Plan.Spec.NodeNames()) {
+		if patience.ends(now, decision.Plan.Spec.NodeNames()) {
 			return nil, false
 		}
 		now.Hold(decision.Plan)

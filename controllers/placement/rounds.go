@@ -53,6 +53,8 @@ type turn struct {
 	priority  int32
 	// full says that the round had as many plans as it may before it came to the placement.
 	full bool
+	// late says that the placement was refused before, and that the round had asked again about others for as long as it may.
+	late bool
 	// again says that the placement was refused for a plan that was not made.
 	again bool
 }
@@ -61,7 +63,7 @@ func newTurn(p *pass) *turn { return &turn{pass: p, done: make(chan struct{})} }
 
 // begin makes a turn as if nothing had been decided for it.
 func (t *turn) begin(priority int32, full bool) {
-	t.priority, t.full = priority, full
+	t.priority, t.full, t.late = priority, full, false
 	t.err, t.inForce, t.unplaceable, t.invalid = nil, nil, nil, nil
 }
 

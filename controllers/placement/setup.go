@@ -52,9 +52,10 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan e
 	waiting := handler.EnqueueRequestsFromMapFunc(r.waiting)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("placement").
-		For(&v1alpha1.ModelPlacement{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.ShardingPlan{}, r.followPlans(mgr)).
-		Owns(&v1alpha1.DeviceMesh{}).
+		For(&v1alpha1.ModelPlacement{}, builder.WithPredicates(relation.Respecified)).
+		Watches(&v1alpha1.ModelPlacement{}, r.followEnds()).
+		Watches(&v1alpha1.ShardingPlan{}, r.followPlans()).
+		Watches(&v1alpha1.DeviceMesh{}, handler.EnqueueRequestsFromMapFunc(relation.PlacementOf)).
 		Watches(&v1alpha1.AcceleratorInventory{}, onNode).
 		Watches(&v1alpha1.SiteCalibration{}, waiting).
 		Watches(&corev1.Node{}, onNode, builder.WithPredicates(nodeMatters())).
@@ -74,9 +75,18 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan e
 		Complete(r)
 }
 
+// followEnds tells the ledger of placements that are gone.
+func (r *Reconciler) followEnds() handler.EventHandler {
+	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ queue) {
+		if placement, is := e.Object.(*v1alpha1.ModelPlacement); is {
+			r.Ledger.Ended(placement)
+		}
+	}}
+}
+
 // followPlans tells the ledger of plans before it has the placement of each reconciled, and when one is gone those that wait as well.
-func (r *Reconciler) followPlans(mgr ctrl.Manager) handler.EventHandler {
-	owner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha1.ModelPlacement{}, handler.OnlyControllerOwner())
+func (r *Reconciler) followPlans() handler.EventHandler {
+	owner := handler.EnqueueRequestsFromMapFunc(relation.PlacementOf)
 	waiting := handler.EnqueueRequestsFromMapFunc(r.waiting)
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue queue) {

@@ -61,7 +61,7 @@ func statusOf(p *pass, now time.Time) v1alpha1.ModelPlacementStatus {
 		ObservedGeneration: p.placement.Generation, Revision: said.Revision,
 		// One pod a copy: an autoscaler multiplies the number of pods that it finds.
 		Selector:  fmt.Sprintf("%s=%s,%s=0", v1alpha1.LabelPlacement, p.placement.Name, v1alpha1.LabelWorker),
-		Shortfall: p.report.shortfall,
+		Shortfall: steady(p.report.shortfall, said.Shortfall),
 		Losses:    p.state.losses[:min(len(p.state.losses), maxLosses)],
 	}
 	if p.resolved != nil {

@@ -185,6 +185,35 @@ func TestAdviceStandsWhileItIsLookedForAgain(t *testing.T) {
 	}
 }
 
+// TestFreeMemoryIsToldAsItIsRead: a megabyte more or less is not told, and a gibibyte or a device is.
+func TestFreeMemoryIsToldAsItIsRead(t *testing.T) {
+	p := &pass{placement: &v1alpha1.ModelPlacement{}}
+	say := func(shortfall v1alpha1.Shortfall) v1alpha1.Shortfall {
+		p.report = report{shortfall: &shortfall}
+		p.placement.Status = statusOf(p, time.Unix(100, 0))
+		return *p.placement.Status.Shortfall
+	}
+	first := say(v1alpha1.Shortfall{NeededMiB: 200_000, FreeMiB: 163_840, FreeDevices: 2, LargestDeviceMiB: 81_920})
+	for name, c := range map[string]struct {
+		change func(*v1alpha1.Shortfall)
+		told   bool
+	}{
+		"a megabyte of all":        {func(s *v1alpha1.Shortfall) { s.FreeMiB-- }, false},
+		"a megabyte of one device": {func(s *v1alpha1.Shortfall) { s.LargestDeviceMiB-- }, false},
+		"a gibibyte":               {func(s *v1alpha1.Shortfall) { s.FreeMiB -= 1024 }, true},
+		"a device":                 {func(s *v1alpha1.Shortfall) { s.FreeDevices-- }, true},
+		"what is needed":           {func(s *v1alpha1.Shortfall) { s.NeededMiB++ }, true},
+		"advice":                   {func(s *v1alpha1.Shortfall) { s.Suggestions = []v1alpha1.Suggestion{{Kind: "Copies"}} }, true},
+	} {
+		p.placement.Status.Shortfall = &first
+		next := first
+		c.change(&next)
+		if told := !cmp.Equal(first, say(next)); told != c.told {
+			t.Errorf("%s: told %v, want %v", name, told, c.told)
+		}
+	}
+}
+
 // refusal is one of the planner's, without advice.
 func refusal(t *testing.T) *plan.Unplaceable {
 	t.Helper()

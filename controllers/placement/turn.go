@@ -104,9 +104,9 @@ func (r *Reconciler) attempt(ctx context.Context, placement *v1alpha1.ModelPlace
 		client.ObjectKeyFromObject(placement), placement.UID, placement.Generation, model.version, now.Fingerprint(), known.due(), demand, calibrations, may.most, request.Room.Short(),
 	}
 	var began, answered time.Time // zero where the answer is remembered
-	spec, err := r.answers.ask(question, now.Epoch(), r.Now, func() (*v1alpha1.ShardingPlanSpec, error) {
+	spec, err := r.answers.ask(question, now, r.Now, func() (*v1alpha1.ShardingPlanSpec, error) {
 		began = r.Now()
-		spec, err := r.compute(ctx, request, own, now.Cluster(own, known.shuns))
+		spec, err := r.compute(ctx, request, own, now.Cluster(placement.UID, own, known.shuns))
 		answered = r.Now()
 		if err != nil {
 			return nil, err
@@ -115,7 +115,7 @@ func (r *Reconciler) attempt(ctx context.Context, placement *v1alpha1.ModelPlace
 	})
 	if err != nil || inForce != nil && plan.SameLayout(&inForce.Spec, spec) {
 		if !began.IsZero() {
-			r.noPlan(question, answered.Sub(began), err)
+			r.noPlan(placement, question, answered.Sub(began), err)
 		}
 		return nil, inForce, err
 	}
@@ -138,7 +138,7 @@ func (r *Reconciler) attempt(ctx context.Context, placement *v1alpha1.ModelPlace
 }
 
 // noPlan has a new answer from which no plan came counted, and, where it is a refusal, what would help looked for.
-func (r *Reconciler) noPlan(of question, took time.Duration, err error) {
+func (r *Reconciler) noPlan(placement *v1alpha1.ModelPlacement, of question, took time.Duration, err error) {
 	r.Course.Unplanned(took)
 	var no *plan.Unplaceable
 	if !errors.As(err, &no) {
@@ -146,7 +146,7 @@ func (r *Reconciler) noPlan(of question, took time.Duration, err error) {
 	}
 	r.Course.Refused(no.Reason)
 	if no.Unadvised() {
-		r.adviser.advise(of, no)
+		r.adviser.advise(of, no, told(placement, no))
 	}
 }
 

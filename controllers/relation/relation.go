@@ -25,6 +25,12 @@ var PodEnded = predicate.Funcs{
 	},
 }
 
+// Respecified lets through new specs, also where an object was made anew under its name while nothing of it was seen: its generation begins
+// anew too, and may be the same.
+var Respecified = predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool { return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() },
+})
+
 // PlacementOf asks for the placement whose label an object has. Its mesh has the same name.
 func PlacementOf(_ context.Context, object client.Object) []reconcile.Request {
 	name := object.GetLabels()[v1alpha1.LabelPlacement]

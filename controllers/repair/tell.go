@@ -55,6 +55,9 @@ func NewMetrics(registry prometheus.Registerer, cache client.Reader) (*Metrics, 
 		Name: "rankwright_repairs_ended_total",
 		Help: "Devices whose repairs ended: Returned, or Failed after the last attempt.",
 	}, []string{"state"})}
+	for _, state := range []v1alpha1.RepairState{v1alpha1.RepairReturned, v1alpha1.RepairFailed} { // those that are 0 are there from the start
+		m.ended.WithLabelValues(string(state))
+	}
 	return m, registry.Register(m)
 }
 

@@ -40,7 +40,7 @@ func TestDocumentedCalibration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := readPage(t, document)
+	page := clitest.ReadPage(t, document)
 	t.Chdir(clitest.Testdata(t, "calibration"))
 	kept := filepath.Join(t.TempDir(), "site.yaml")
 	show := func(command string) string {
@@ -51,9 +51,9 @@ func TestDocumentedCalibration(t *testing.T) {
 		return out
 	}
 	const measured = `calibrate long.json medium.json short.json --device "NVIDIA A100-SXM4-80GB" --engine vLLM`
-	page.show(t, measured, show(measured))
+	page.Show(t, measured, show(measured))
 	const ofPlan = `calibrate long.json medium.json short.json -f chat.yaml`
-	page.show(t, ofPlan, show(ofPlan))
+	page.Show(t, ofPlan, show(ofPlan))
 	if err := os.WriteFile(kept, []byte(show(measured+" -o yaml")), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -61,9 +61,9 @@ func TestDocumentedCalibration(t *testing.T) {
 		`estimate --model Qwen3-14B --device "NVIDIA A100-SXM4-80GB" --isl 1000 --osl 300 --concurrency 64 --calibration site.yaml`,
 		`recommend --model Qwen3-235B-A22B --device H100 --devices 8 --objective Latency --next-benchmark`,
 	} {
-		page.show(t, command, show(command))
+		page.Show(t, command, show(command))
 	}
-	page.hold(t)
+	page.Hold(t)
 }
 
 // words parts a command line; what is in quotes is one word.

@@ -30,13 +30,13 @@ var documented = []struct{ golden, command string }{
 // TestDocumentedEstimates holds the outputs that docs/estimate.md shows; -update writes the document and the golden files anew.
 func TestDocumentedEstimates(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "estimate.md")
-	page := readPage(t, path)
+	page := clitest.ReadPage(t, path)
 	for _, d := range documented {
 		out := ok(t, "", strings.Fields(d.command)...)
 		clitest.Golden(t, d.golden, out)
-		page.show(t, d.command, out)
+		page.Show(t, d.command, out)
 	}
-	page.hold(t)
+	page.Hold(t)
 }
 
 // TestEstimateJSON: the fields that programs rely on, and null where there is no figure.

@@ -26,11 +26,15 @@ func Run(ctx context.Context, args []string, streams term.Streams) int {
 func newRoot(streams term.Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-rankwright",
-		Short: "See accelerators, models, plans and ranks, with no cluster needed",
+		Short: "See accelerators, models, plans and ranks, of a cluster and without one",
 		Long: `See what accelerators a host has, what a model needs, which device would hold which layers, and which rank is in which
-process group. No command talks to a cluster: what a cluster would decide is computed here from files.`,
+process group. top and tree look at a cluster, with the flags and the rights that kubectl has. All other commands
+contact none: what a cluster would decide is computed here from files.`,
 		Example: `  # The accelerators of this host
   kubectl rankwright detect
+
+  # Who holds which device of the cluster, what is free, and what idle devices cost
+  kubectl rankwright top
 
   # Plan a model on the inventories of a cluster
   kubectl get accinv,nodes -o yaml | kubectl rankwright plan -f - -f placement.yaml`,

@@ -4,13 +4,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rankwright/rankwright/internal/cli/clitest"
 )
 
 // TestDocumentedRefusals holds the outputs that docs/why-not.md shows; -update writes them anew.
 func TestDocumentedRefusals(t *testing.T) {
 	docs := filepath.Join("..", "..", "docs")
 	path := filepath.Join(docs, "why-not.md")
-	page := readPage(t, path)
+	page := clitest.ReadPage(t, path)
 	hosts := map[string]string{}
 	for name, shape := range map[string]string{"./l40s": "l40sx4=2", "./h100": "h100x8=1"} {
 		hosts[name] = filepath.Join(t.TempDir(), "cluster")
@@ -31,7 +33,7 @@ func TestDocumentedRefusals(t *testing.T) {
 		if out == "" {
 			t.Errorf("%s: no output", d.file)
 		}
-		page.show(t, "plan -f "+d.hosts+" -f "+d.file+d.more, out)
+		page.Show(t, "plan -f "+d.hosts+" -f "+d.file+d.more, out)
 	}
-	page.hold(t)
+	page.Hold(t)
 }

@@ -10,10 +10,13 @@ import (
 const namespace = "rankwright"
 
 // Maker makes metrics and registers them.
-type Maker struct{ factory promauto.Factory }
+type Maker struct {
+	factory  promauto.Factory
+	registry prometheus.Registerer
+}
 
 // For returns a maker for a registry; nil registers nothing.
-func For(registry prometheus.Registerer) Maker { return Maker{promauto.With(registry)} }
+func For(registry prometheus.Registerer) Maker { return Maker{promauto.With(registry), registry} }
 
 // Gauge makes a metric that goes up and down, whose name follows `rankwright_`.
 func (m Maker) Gauge(name, help string) prometheus.Gauge {

@@ -33,6 +33,7 @@ var rooms = []room{
 	{folder: "internal/version"},
 	{folder: "internal/await", world: []string{"time"}},
 	{folder: "internal/measure"},
+	{folder: "internal/measure/measuretest"},
 	{folder: "internal/apicall", world: []string{"net"}},
 	{folder: "internal/access", world: []string{"k8s.io/client-go", "net", "time"}},
 	{folder: "internal/repository", world: []string{"os"}},
@@ -101,7 +102,7 @@ var rooms = []room{
 	// The shell: it reads, asks the rooms above and applies. An agent knows neither models nor plans, an operator no host.
 	{folder: "pkg/nodeagent", imports: []string{api, words, "internal/access", "internal/await", "internal/measure", "internal/nvml/report", "pkg/detect", "pkg/inventory", "pkg/survey"}, world: worldly},
 	{folder: "controllers", imports: []string{
-		api, words, "internal/access", "internal/apicall", "internal/measure", "pkg/binding", "pkg/engine", "pkg/estimate", "pkg/fleet", "pkg/launch", "pkg/mesh", "pkg/mesh/verification", "pkg/model", "pkg/plan", "pkg/shape", "pkg/site",
+		api, words, "internal/access", "internal/apicall", "internal/measure", "pkg/binding", "pkg/engine", "pkg/estimate", "pkg/fleet", "pkg/launch", "pkg/mesh", "pkg/mesh/verification", "pkg/model", "pkg/plan", "pkg/price", "pkg/shape", "pkg/site",
 	}, world: worldly},
 	{folder: "internal/cli/term", imports: []string{api, words, "pkg/mesh"}, world: []string{"os", "time"}},
 	{

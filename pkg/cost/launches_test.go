@@ -50,3 +50,19 @@ func TestReached(t *testing.T) {
 		t.Error("MI325X, which has the same peak and more power, reaches no more than MI300X")
 	}
 }
+
+// TestKernelsOfCompression: of the 43 layers of DeepSeek-V4-Flash all mix streams, 41 make runs, and 21 have an indexer.
+func TestKernelsOfCompression(t *testing.T) {
+	c := ideal()
+	with := c
+	with[LayerSeconds] = 1e-3
+	for name, kernels := range map[string]float64{"DeepSeek-V4-Flash": 43*4 + 41*3 + 21*9, "DeepSeek-V3": 0} {
+		q := Query{Profile: profile(t, name, v1alpha1.FP8), Device: product(t, "NVIDIA H200")}
+		b := batch{sequences: 4, context: 1000}
+		without, some := newInstance(&q, &c), newInstance(&q, &with)
+		layers := float64(q.Profile.Layers())
+		if got := ((some.step(b)-without.step(b))/1e-3 - layers) * layerKernels; math.Abs(got-kernels) > 0.1 {
+			t.Errorf("%s: %.2f kernels, want %g", name, got, kernels)
+		}
+	}
+}

@@ -13,8 +13,8 @@ type Precisions struct {
 }
 
 // Stored returns the precisions of a checkpoint published in one format. Of a mixture of experts, MXFP4 and INT4
-// checkpoints (GPT-OSS, Kimi K2) store the routed experts in it and all else in 16 bits; NVFP4 ones with latent
-// attention keep what is not an expert in 8. A GGUF file says what it keeps. A cache of "" is what published
+// checkpoints (GPT-OSS, Kimi K2) store the routed experts in it, and all else in 16 bits where they do not say otherwise; NVFP4 ones with
+// latent attention keep what is not an expert in 8. A GGUF file says what it keeps. A cache of "" is what published
 // measurements mean that do not name it: FP8 where the weights are FP8 or NVFP4, else 16 bits.
 func Stored(m *model.Model, weights, cache v1alpha1.Precision) Precisions {
 	p := Precisions{Linear: weights, Experts: weights, Cache: cache}

@@ -35,6 +35,7 @@ type Profile struct {
 	encoder   encoder
 	towers    linear  // encoders of images and sound, with all else outside of the layers
 	adapter   linear  // of rank 1, of a layer in the mean
+	kernels   float64 // of a layer beside those of layers that were measured, in the mean
 	down      float64 // share of a feed-forward block's weights that its last matrix has
 	runs      []run
 	all       counts // of the layers
@@ -98,6 +99,7 @@ func NewProfile(m *model.Model, precisions Precisions) *Profile {
 		head: linearOf(headOf(a), cmp.Or(precisions.Head, v1alpha1.BF16)), down: 1. / 3,
 		towers: linear{copied: float64(max(0, a.OtherParameters)), bytes: 2, width: bits16},
 	}
+	p.kernels = compressedKernels(m)
 	if a.MLP.Ungated {
 		p.down = 1. / 2
 	}

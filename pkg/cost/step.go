@@ -170,7 +170,7 @@ func (s *stepper) times(b batch) layerTimes {
 // launches returns the seconds that starting its kernels takes in any layer, and what a dense block and a mixture add. Where a matrix is computed in 8 bits, a kernel of its own
 // makes them of what it multiplies: before and after attention, and before each half of a feed-forward block.
 func (s *stepper) launches() (layer, dense, mixture float64) {
-	layer, mixture = s.c[LayerSeconds], s.c[MixtureSeconds]
+	layer, mixture = s.c[LayerSeconds]*(1+s.p.kernels/layerKernels), s.c[MixtureSeconds]
 	if !s.eight {
 		return layer, 0, mixture
 	}

@@ -37,6 +37,8 @@ type Training struct {
 	FP8 bool
 	// Frozen says that only adapters are trained, so that weights have no gradients.
 	Frozen bool
+	// Fused says that attention is that of cuDNN, as in Transformer Engine, and not FlashAttention 2.
+	Fused bool
 	// Plain says that attention writes its scores, and that gradients are reduced when the last backward pass is over, as programs did before
 	// FlashAttention: of measurements of that time.
 	Plain bool

@@ -72,15 +72,14 @@ func (c *TrainingCalibration) anywhere() TrainedFamily {
 	return all
 }
 
-// Constants returns the constants of an architecture; one that was not measured adds nothing to the base. No more is hidden than there is.
+// Constants returns the constants of an architecture; one that was not measured adds nothing to the base.
 func (c *TrainingCalibration) Constants(architecture string) TrainingConstants {
 	offsets := c.Architectures[architecture]
 	var values TrainingConstants
 	for i, v := range c.Base {
 		values[i] = math.Exp(v + offsets[i])
 	}
-	values[Overlap] = min(1, values[Overlap])
-	return values
+	return values.Bounded()
 }
 
 // Basis returns what an estimate of a job of a family rests on.

@@ -175,6 +175,34 @@ func TestExpertsExchangeTokens(t *testing.T) {
 	}
 }
 
+// TestLaunchesOfExperts: a rank starts kernels for each of its experts in each layer and pass.
+func TestLaunchesOfExperts(t *testing.T) {
+	c := idealTraining()
+	c[ExpertSeconds] = 1e-4
+	job := Training{
+		Profile: profile(t, "Mixtral-8x7B-v0.1", v1alpha1.BF16), Device: product(t, "NVIDIA H200"), Replicas: 4, Local: 4, Batch: 4, MicroBatch: 1, Sequence: 4096,
+	}
+	for _, experts := range []int{1, 2, 4} {
+		job.Strategy.Expert = experts
+		if got, want := job.Break(&c).Launches, 3*32*8/float64(experts)*1e-4; !equal(got, want) {
+			t.Errorf("%d expert ranks: %g s, by hand %g", experts, got, want)
+		}
+	}
+}
+
+// TestFusedAttention: cuDNN's attention is faster where FlashAttention 2 is not made for the device, and as fast elsewhere.
+func TestFusedAttention(t *testing.T) {
+	c := idealTraining()
+	for name, faster := range map[string]float64{"NVIDIA H200": 1.6, "NVIDIA A100-SXM4-80GB": 1} {
+		job := Training{Profile: profile(t, "Llama-3.1-8B", v1alpha1.BF16), Device: product(t, name), Batch: 4, MicroBatch: 1, Sequence: 4096}
+		plain := job.Break(&c)
+		job.Fused = true
+		if got := job.Break(&c); !equal(got.Attention*faster, plain.Attention) {
+			t.Errorf("%s: %g s, want %g / %g", name, got.Attention, plain.Attention, faster)
+		}
+	}
+}
+
 // TestExpertsAreReducedOverTheirCopies: with eight expert ranks in each island of eight, the same experts are in one rank of each island, so that their gradients
 // cross the network alone, while those of the rest cross it in the parts of all eight.
 func TestExpertsAreReducedOverTheirCopies(t *testing.T) {
@@ -204,7 +232,7 @@ func TestLaunchesOfMixtures(t *testing.T) {
 // TestTrainingConstantsAreSane holds the fitted constants to what they can be.
 func TestTrainingConstantsAreSane(t *testing.T) {
 	c := builtIn(t).Training()
-	for _, architecture := range []string{"Ampere", "Hopper", "unknown"} {
+	for _, architecture := range []string{"Ampere", "Hopper", "Blackwell", "unknown"} {
 		values := c.Constants(architecture)
 		for _, share := range []TrainingConstant{Matrices16, Matrices8, ScoresShare, ExchangeShare, Overlap} {
 			if v := values[share]; v < 0.2 || v > 1 {

@@ -203,10 +203,19 @@ func (e *Engine) Loads(stored, wanted v1alpha1.Precision) bool {
 // isFloat says whether a format is not quantized.
 func isFloat(p v1alpha1.Precision) bool { return floats[p] != "" }
 
-// RefusesCache says why the engine cannot be told to keep its cache in a format; nil where it can, and where the program decides.
-func (e *Engine) RefusesCache(format v1alpha1.Precision) error {
+// asStored is the word for a cache as the checkpoint has scales for, else in 16 bits.
+const asStored = "auto"
+
+// RefusesCache says why the engine cannot be told to keep its cache in a format, where the checkpoint asks for another one by itself; nil where it
+// can, and where the program decides.
+func (e *Engine) RefusesCache(format, stored v1alpha1.Precision) error {
 	argument := e.Arguments.For(ForCache)
-	if argument == nil || argument.Words[format] != "" {
+	switch {
+	case argument == nil:
+		return nil
+	case argument.Words[format] == asStored && stored != v1alpha1.BF16 && stored != v1alpha1.FP16:
+		return fmt.Errorf("%s keeps its cache as the checkpoint says, in %s, and cannot be told %s: use %s, or a checkpoint without scales for it", e.Name, stored, format, stored)
+	case argument.Words[format] != "":
 		return nil
 	}
 	known := slices.Sorted(maps.Keys(argument.Words))

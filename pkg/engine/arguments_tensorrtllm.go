@@ -27,8 +27,8 @@ var tensorRTArguments = Arguments{
 	{For: ForSplit, Name: "pp_partition", Takes: List, Least: 1, Since: "1.1.0", Source: tensorRTArgs},
 	{For: ForDevices, Name: "gpus_per_node", Least: 1, Since: "1.1.0", Source: tensorRTArgs},
 	{
-		For: ForCache, Name: "kv_cache_config.dtype", Takes: Word, Values: []string{"auto", "fp8", "nvfp4"},
-		Words: map[v1alpha1.Precision]string{v1alpha1.BF16: "auto", v1alpha1.FP16: "auto", v1alpha1.FP8: "fp8"}, Since: "1.1.0", Source: tensorRTArgs,
+		For: ForCache, Name: "kv_cache_config.dtype", Takes: Word, Values: []string{asStored, "fp8", "nvfp4"},
+		Words: map[v1alpha1.Precision]string{v1alpha1.BF16: asStored, v1alpha1.FP16: asStored, v1alpha1.FP8: "fp8"}, Since: "1.1.0", Source: tensorRTArgs,
 	},
 	{
 		For: ForUtilization, Name: "kv_cache_config.free_gpu_memory_fraction", Takes: Fraction, Least: 0, Most: 1, Since: "1.1.0",

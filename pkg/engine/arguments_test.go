@@ -22,8 +22,8 @@ func TestTablesOfArguments(t *testing.T) {
 			if !strings.HasPrefix(a.Source, "https://") {
 				t.Errorf("%s: %s has no source: %q", e.Name, a.Name, a.Source)
 			}
-			if version(t, a.Since) == nil || e.Looked != "" && slices.Compare(version(t, a.Since), version(t, e.Looked)) > 0 {
-				t.Errorf("%s: %s is known since %q, and plans are made for %q", e.Name, a.Name, a.Since, e.Looked)
+			if version(t, a.Since) == nil || slices.Compare(version(t, a.Since), version(t, e.Version())) > 0 {
+				t.Errorf("%s: %s is known since %q, and plans are made for %q", e.Name, a.Name, a.Since, e.Version())
 			}
 			if (a.Takes == Word || a.Takes == WordList) != (len(a.Values) > 0) || a.Most != 0 && a.Most < a.Least {
 				t.Errorf("%s: %s has values %v and a range from %g to %g", e.Name, a.Name, a.Values, a.Least, a.Most)
@@ -115,11 +115,20 @@ func TestLoads(t *testing.T) {
 
 func TestRefusesCache(t *testing.T) {
 	for format, refused := range map[v1alpha1.Precision]bool{v1alpha1.BF16: false, v1alpha1.FP16: false, v1alpha1.FP8: false, v1alpha1.INT8: true, v1alpha1.FP32: true} {
-		if err := vllm.RefusesCache(format); (err != nil) != refused {
+		if err := vllm.RefusesCache(format, v1alpha1.FP8); (err != nil) != refused {
 			t.Errorf("vLLM with a cache in %s: %v", format, err)
 		}
 	}
-	if err := torch.RefusesCache(v1alpha1.INT8); err != nil {
+	if err := torch.RefusesCache(v1alpha1.INT8, v1alpha1.BF16); err != nil {
+		t.Error(err)
+	}
+	// A cache of 16 bits has no word of its own: TensorRT-LLM keeps the one that the checkpoint has scales for.
+	for stored, refused := range map[v1alpha1.Precision]bool{v1alpha1.BF16: false, v1alpha1.FP16: false, v1alpha1.FP8: true} {
+		if err := tensorRTLLM.RefusesCache(v1alpha1.BF16, stored); (err != nil) != refused {
+			t.Errorf("TensorRT-LLM with a cache in BF16 of a checkpoint for %s: %v", stored, err)
+		}
+	}
+	if err := tensorRTLLM.RefusesCache(v1alpha1.FP8, v1alpha1.FP8); err != nil {
 		t.Error(err)
 	}
 }

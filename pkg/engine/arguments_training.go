@@ -5,10 +5,11 @@ const (
 	// megatronConfig describes recompute_modules, which is an option of the command under the same name.
 	megatronConfig = "https://github.com/NVIDIA/Megatron-LM/blob/002526d81b81f6ab534e93844f9a228709887494/megatron/core/transformer/transformer_config.py"
 	// megatronLayout describes pipeline_model_parallel_layout.
-	megatronLayout = "https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/transformer/moe/README.md"
-	jaxCluster     = "https://docs.jax.dev/en/latest/multi_process.html"
-	jaxTrainer     = "https://www.kubeflow.org/docs/components/trainer/user-guides/jax/"
-	deepSpeedArgs  = "https://github.com/deepspeedai/DeepSpeed/blob/2d991ba352b73e1bdc3d754a245bb85d61f0eb6e/deepspeed/launcher/runner.py"
+	megatronLayout  = "https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/transformer/moe/README.md"
+	jaxCluster      = "https://docs.jax.dev/en/latest/multi_process.html"
+	jaxTrainer      = "https://www.kubeflow.org/docs/components/trainer/user-guides/jax/"
+	deepSpeedConfig = "https://www.deepspeed.ai/docs/config-json/"
+	deepSpeedArgs   = "https://github.com/deepspeedai/DeepSpeed/blob/2d991ba352b73e1bdc3d754a245bb85d61f0eb6e/deepspeed/launcher/runner.py"
 )
 
 // megatronArguments are options of a program of Megatron-LM, by the versions of its core.
@@ -56,11 +57,17 @@ var jaxArguments = Arguments{
 	{For: ForDevices, Name: "JAX_LOCAL_DEVICE_IDS", Takes: List, Since: "0.4.30", Source: jaxCluster},
 }
 
-// deepSpeedArguments are options of the command `deepspeed`. Pods can start it themselves since --no_ssh (pull request 5728).
+// deepSpeedArguments are options of the command `deepspeed`, and keys of the configuration that a program gives deepspeed.initialize. Pods can
+// start it themselves since --no_ssh (pull request 5728).
 var deepSpeedArguments = Arguments{
 	{For: ForHostFile, Name: "--hostfile", Takes: Text, Since: "0.15.0", Source: deepSpeedArgs},
 	{For: ForHead, Name: "--master_addr", Takes: Text, Since: "0.15.0", Source: deepSpeedArgs},
 	{For: ForPort, Name: "--master_port", Least: 1, Most: 65535, Since: "0.15.0", Source: deepSpeedArgs},
 	{For: ForNoShell, Name: "--no_ssh", Takes: Switch, Since: "0.15.0", Source: deepSpeedArgs},
 	{For: ForNode, Name: "--node_rank", Since: "0.15.0", Source: deepSpeedArgs},
+	{For: ForMicroBatch, Name: "train_micro_batch_size_per_gpu", Least: 1, Since: "0.15.0", Source: deepSpeedConfig},
+	{For: ForGlobalBatch, Name: "train_batch_size", Least: 1, Since: "0.15.0", Source: deepSpeedConfig},
+	{For: ForSharding, Name: "zero_optimization.stage", Most: 3, Since: "0.15.0", Source: deepSpeedConfig},
+	{For: ForBF16, Name: "bf16.enabled", Takes: Truth, Since: "0.15.0", Source: deepSpeedConfig},
+	{For: ForFP16, Name: "fp16.enabled", Takes: Truth, Since: "0.15.0", Source: deepSpeedConfig},
 }

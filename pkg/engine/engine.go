@@ -56,6 +56,18 @@ type Engine struct {
 	Arguments Arguments
 }
 
+// Version is the version that the row is about: the newest whose measurements it was compared with, else the first that has all of its arguments;
+// empty where neither is known.
+func (e *Engine) Version() string {
+	version := e.Looked
+	for i := range e.Arguments {
+		if e.Looked == "" && older(version, e.Arguments[i].Since) {
+			version = e.Arguments[i].Since
+		}
+	}
+	return version
+}
+
 // table has every engine of the API, in its order.
 var table = []*Engine{&vllm, &sglang, &tensorRTLLM, &megatron, &deepSpeed, &torch, &jax, &mpi}
 

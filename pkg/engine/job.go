@@ -14,6 +14,8 @@ type Jobs struct {
 	ExpertsShareTokens bool
 	// FP8 is set where matrices can be multiplied in FP8.
 	FP8 bool
+	// Fused is set where attention is cuDNN's.
+	Fused bool
 	// KeepsFP8 is set where the inputs of matrices that are multiplied in FP8 are kept so for the backward pass.
 	KeepsFP8 bool
 }

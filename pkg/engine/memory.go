@@ -46,6 +46,10 @@ type Memory struct {
 	Lookahead bool
 	// Whole are layers that keep all tokens of a sequence, although they look at fewer.
 	Whole WholeLayers
+	// Graphs is what recorded launches take where they count within the utilization, in bytes: the most that start-up logs have of usual services.
+	Graphs int64
+	// Shared are the blocks that all caches of a model with compressed attention share; nil where each has its own.
+	Shared *SharedBlocks
 	// PadsExperts is set where kernels store MXFP4 experts in larger matrices.
 	PadsExperts bool
 	// Batches are the default limits of a step by the memory of the device, in rising order; the last entry has no bound.
@@ -78,6 +82,16 @@ func (w WholeLayers) Keeps(a *v1alpha1.Architecture) bool {
 		return w.Chunks
 	}
 	return w.Windows && a.Attention.Compressed == nil && (a.Attention.FullAttentionEvery > 0 || strings.Contains(a.Mixers, "F"))
+}
+
+// SharedBlocks are blocks of one size for everything that a model with compressed attention keeps of a sequence: one holds what all layers have of
+// Tokens tokens in their runs, or what a group of layers has of fewer tokens of another kind.
+type SharedBlocks struct {
+	Tokens int64
+	// Window is tokens of the windows that a block holds, Overlapping and Plain those of the state that makes runs, by whether runs overlap.
+	Window, Overlapping, Plain int64
+	// Align is what pages are whole multiples of, in bytes.
+	Align int64
 }
 
 // Batches are the limits of a step of the engine as a server and as a library.

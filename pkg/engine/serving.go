@@ -151,6 +151,8 @@ type Change struct {
 	Batches  []Batches
 	// Whole are layers that keep all tokens; nil where that did not change.
 	Whole *WholeLayers
+	// Graphs is what recorded launches take within the utilization, in bytes; 0 where that did not change.
+	Graphs int64
 	// Source is where that is documented.
 	Source string
 }
@@ -173,6 +175,9 @@ func (e *Engine) MemoryIn(version string) *Memory {
 		}
 		if c.Whole != nil {
 			m.Whole = *c.Whole
+		}
+		if c.Graphs > 0 {
+			m.Graphs = c.Graphs
 		}
 	}
 	return &m

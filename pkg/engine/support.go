@@ -35,6 +35,9 @@ type Support struct {
 	Precisions []v1alpha1.Precision
 	// Makes are the formats that the engine turns weights in 16 bits into while it loads them there.
 	Makes []v1alpha1.Precision
+	// Cores is among how many cores of a device the engine shares out a tensor rank's part, adding heads and columns until they divide them (Padded);
+	// 0 where it adds none.
+	Cores int
 	// Source is where this is documented, Looked the version that it was read for; empty where the source has none.
 	Source, Looked string
 }

@@ -31,7 +31,7 @@ var vllm = Engine{
 	Tiles:  map[string]int{"Ampere": 64, "Ada": 64},
 	Ranks:  Ranks{Order: "tp-pp-dp", Experts: Experts{Over: []string{"tp", "cp", "dp"}, Whole: true}},
 	Memory: Memory{
-		Rule: OfTotal, Permille: 900, Block: 16, Lookahead: true, PadsExperts: true,
+		Rule: OfTotal, Permille: 900, Block: 16, Lookahead: true, PadsExperts: true, Shared: &vllmShared,
 		Preemption:   Preemption{Recomputes: true, Source: "https://docs.vllm.ai/en/v0.17.1/configuration/optimization/"},
 		Batches:      vllmBatches,
 		SmallBatches: []string{"a100"},
@@ -41,3 +41,8 @@ var vllm = Engine{
 	Launchers: []string{"vllm"},
 	Arguments: slices.Concat(vllmArguments, vllmServing),
 }
+
+// vllmShared: blocks of 256 tokens, whose pages are whole multiples of 576 bytes; windows have 64 tokens a block, and the state that makes
+// runs, a window itself, as many as fill a page of theirs: 4 of runs that overlap and 8 of others. Sources: https://vllm.ai/blog/deepseek-v4
+// ("a unified 256-token logical block size, compressor state managed as sliding-window KV"), and the bytes of blocks in pull request 48993.
+var vllmShared = SharedBlocks{Tokens: 256, Window: 64, Overlapping: 4, Plain: 8, Align: 576}

@@ -70,8 +70,12 @@ var vllmChanges = []Change{
 	{Since: "0.9.2", Whole: &WholeLayers{}, Source: vllmChunks},
 	{Since: "0.10.1", Whole: &WholeLayers{Chunks: true}, Source: vllmNoChunks},
 	{Since: "0.13.0", Whole: &WholeLayers{}, Source: vllmChunksAgain},
-	{Since: "0.21.0", Permille: 920, Source: vllmUtilization},
+	{Since: "0.21.0", Permille: 920, Graphs: vllmGraphs, Source: vllmUtilization},
 }
+
+// vllmGraphs is the most of ten start-up logs (0.17, 0.22, 0.36, 0.36, 0.37, 0.61, 0.64, 0.70, 0.78 and 1.97 GiB, "Estimated CUDA graph memory"),
+// of 0.5 to 1.8 % of a device. What is estimated can be far more where graphs are many or large: issues 45178, 50780 and 53013.
+const vllmGraphs = 197 * gib / 100
 
 // vllmBatches are the limits of a step by the memory of a device.
 var vllmBatches = []Batches{

@@ -73,7 +73,7 @@ var vllmSupport = []Support{
 		Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4), Source: vllmTPU, Looked: "0.31.0",
 	},
 	{
-		Vendor: "aws", Devices: []string{"Inferentia2", "Trainium"}, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8),
+		Vendor: "aws", Devices: []string{"Inferentia2", "Trainium"}, Precisions: with(wide, v1alpha1.FP8, v1alpha1.INT8), Cores: 2,
 		Source: vllmNxD, Looked: "0.16",
 	},
 	{

@@ -48,11 +48,15 @@ func (d Degrees) normal() (Degrees, error) {
 // experts the ranks would cut is spread by whole experts. Training is nil for serving, and data and context its data and context ranks.
 func (p *place) legal(training *v1alpha1.TrainingWorkload, data, context int) error {
 	m, d := p.Model, &p.Degrees
+	padded := m.Architecture
+	if training == nil {
+		padded = *engine.Padded(&m.Architecture, d.Tensor*p.Engine.Cores(p.on()))
+	}
 	if m.Architecture.MoE == nil && d.AttentionData > 1 {
 		return fmt.Errorf("dp %d: %s has no experts to share among groups: use replicas %d instead", d.AttentionData, m.Name, d.AttentionData)
 	}
 	c := &engine.Case{
-		Model: m.Name, Architecture: &m.Architecture, Training: training, Tensor: d.Tensor, Stages: d.Pipeline, Data: data, Context: context, Expert: d.Expert,
+		Model: m.Name, Architecture: &padded, Training: training, Tensor: d.Tensor, Stages: d.Pipeline, Data: data, Context: context, Expert: d.Expert,
 		Side: m.BlockSide(p.Weights), CutsBlocks: m.CutsBlocks(p.Weights, d.Tensor),
 	}
 	refused := p.Engine.Refuses(c)

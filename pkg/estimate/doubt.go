@@ -10,13 +10,13 @@ import (
 
 // doubted says whether a verdict is nearer to the limit than memory is known, and adds a warning where it is; what is said to leave little.
 func doubted(stages []Stage, what string, warnings []string) (bool, []string) {
-	spare := margin(stages)
-	if math.Abs(spare) >= memory.Doubt {
+	spare, known := margin(stages)
+	if math.Abs(spare) >= known {
 		return false, warnings
 	}
-	warning := fmt.Sprintf("%s leaves %.1f %% of the memory that is needed, which is known to %.0f %%: it may not start", what, 100*spare, 100*memory.Doubt)
+	warning := fmt.Sprintf("%s leaves %.1f %% of the memory that is needed, which is known to %.0f %%: it may not start", what, 100*spare, 100*known)
 	if shortfall(stages) != "" {
-		warning = fmt.Sprintf("%.1f %% of the memory that is needed is missing, which is known to %.0f %%: it may start all the same", math.Abs(100*spare), 100*memory.Doubt)
+		warning = fmt.Sprintf("%.1f %% of the memory that is needed is missing, which is known to %.0f %%: it may start all the same", math.Abs(100*spare), 100*known)
 	}
 	return true, append(slices.Clip(warnings), warning)
 }

@@ -43,13 +43,15 @@ func TestDoubted(t *testing.T) {
 	for name, c := range map[string]struct {
 		total  int64
 		reason string
+		graphs int64
 		want   string
 	}{
-		"fits well": {900, "", ""}, "misses by far": {1100, "too large", ""},
-		"fits":   {990, "", "the job leaves 1.0 % of the memory that is needed, which is known to 2 %: it may not start"},
-		"misses": {1010, "too large", "1.0 % of the memory that is needed is missing, which is known to 2 %: it may start all the same"},
+		"fits well": {900, "", 0, ""}, "misses by far": {1100, "too large", 0, ""},
+		"fits":                                   {990, "", 0, "the job leaves 1.0 % of the memory that is needed, which is known to 2 %: it may not start"},
+		"misses":                                 {1010, "too large", 0, "1.0 % of the memory that is needed is missing, which is known to 2 %: it may start all the same"},
+		"fits if recorded launches take no more": {960, "", 48, "the job leaves 4.2 % of the memory that is needed, which is known to 7 %: it may not start"},
 	} {
-		uncertain, warnings := doubted([]Stage{{Memory: Memory{Total: c.total}, Available: 1000, Reason: c.reason}}, "the job", nil)
+		uncertain, warnings := doubted([]Stage{{Memory: Memory{Total: c.total}, Available: 1000, Reason: c.reason, graphs: c.graphs}}, "the job", nil)
 		if got := strings.Join(warnings, "; "); got != c.want || uncertain != (c.want != "") {
 			t.Errorf("%s: %t, %q, want %q", name, uncertain, got, c.want)
 		}

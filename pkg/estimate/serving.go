@@ -153,8 +153,8 @@ func (d Deployment) placed(training *v1alpha1.TrainingWorkload, context int) (*p
 	if training != nil {
 		use = engine.Training
 	}
-	on := engine.Device{Vendor: p.Product.Vendor, Product: p.Product.Name, Architecture: p.Product.Architecture}
-	if err := p.Engine.Runs(on, use, p.Weights, &p.Model.Architecture); err != nil {
+	on := p.on()
+	if err := p.Engine.Runs(*on, use, p.Weights, &p.Model.Architecture); err != nil {
 		return nil, err
 	}
 	if err := p.fillCache(training == nil); err != nil {
@@ -184,13 +184,18 @@ func (d Deployment) placed(training *v1alpha1.TrainingWorkload, context int) (*p
 	if training == nil && p.Model.Architecture.NoHead {
 		p.warn("%s has no output head and generates no tokens: a request is answered at its TTFT; TPOT and output tokens do not apply", p.Model.Name)
 	}
-	if origin := shape.Origin(p.Engine.Engine, p.Model, p.Weights, p.Engine.Makes(&on)); training == nil && origin != "" {
+	if origin := shape.Origin(p.Engine.Engine, p.Model, p.Weights, p.Engine.Makes(on)); training == nil && origin != "" {
 		p.warnings = append(p.warnings, origin)
 	}
 	if !computes(&p.Product, p.Weights) {
 		p.warnings = append(p.warnings, fmt.Sprintf("%s does not compute in %s: weights are stored in it and expanded to 16 bits", p.Product.Name, p.Weights))
 	}
 	return p, nil
+}
+
+// on is the device as engines know it.
+func (p *place) on() *engine.Device {
+	return &engine.Device{Vendor: p.Product.Vendor, Product: p.Product.Name, Architecture: p.Product.Architecture}
 }
 
 // fillWeights takes the precision that the model is published in. Where that is BF16 and the device lacks it, which
@@ -224,7 +229,7 @@ func (p *place) fillCache(serves bool) error {
 	if !serves || !slices.Contains(Precisions, p.KV) {
 		return nil
 	}
-	if err := p.Engine.RefusesCache(p.KV); err != nil {
+	if err := p.Engine.RefusesCache(p.KV, p.Model.CacheFormat(p.Weights, "")); err != nil {
 		return fmt.Errorf("kv %s: %w", p.KV, err)
 	}
 	return nil

@@ -28,6 +28,8 @@ type Stage struct {
 	Running int64 `json:"running,omitempty"`
 	// Reason says why the stage does not fit; empty where it does.
 	Reason string `json:"reason,omitempty"`
+	// graphs is what recorded launches take of Memory.
+	graphs int64
 }
 
 // divide returns the stages of a footprint that end before some layers.
@@ -42,7 +44,7 @@ func divide(f *memory.Footprint, ends []int, device memory.Device) []Stage {
 		}
 		stages = append(stages, Stage{
 			FirstLayer: first, LastLayer: end - 1, Memory: Memory{Use: use, Total: use.Total()},
-			Available: room.Limit, CacheRoom: max(0, room.Free), Sequences: room.Sequences, Running: running, Reason: room.Reason,
+			Available: room.Limit, CacheRoom: max(0, room.Free), Sequences: room.Sequences, Running: running, Reason: room.Reason, graphs: f.Graphs(),
 		})
 		first = end
 	}
@@ -69,14 +71,18 @@ func tightest(stages []Stage) int64 {
 	return least
 }
 
-// margin returns what the tightest stage leaves of a device, as a share of what it needs there; below 0 where it does not fit.
-func margin(stages []Stage) float64 {
-	least := math.Inf(1)
+// margin returns what the tightest stage leaves of a device, below 0 where it does not fit, and what that may be off by, as shares of what it
+// needs there. What recorded launches take is known to no better than itself.
+func margin(stages []Stage) (least, known float64) {
+	least = math.Inf(1)
 	for i := range stages {
 		s := &stages[i]
-		least = min(least, float64(s.Available-s.Memory.Total)/float64(max(1, s.Memory.Total)))
+		needed := float64(max(1, s.Memory.Total))
+		if left := float64(s.Available-s.Memory.Total) / needed; left < least {
+			least, known = left, memory.Doubt+float64(s.graphs)/needed
+		}
 	}
-	return least
+	return least, known
 }
 
 // shortfall says why the stages do not fit; empty where they do.

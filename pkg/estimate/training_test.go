@@ -137,6 +137,21 @@ func TestTrainingNeedsWhatItSays(t *testing.T) {
 	}
 }
 
+// TestQLoRAOf70B: the base of 70 billion parameters is kept in four bits, so that adapters of it train in 45.2 GiB.
+func TestQLoRAOf70B(t *testing.T) {
+	d := deployed(t, "Llama-3.1-70B", "H100", "Torch", "BF16")
+	d.Weights = "" // those of the method
+	got, err := Train(Training{Deployment: d, Workload: v1alpha1.TrainingWorkload{
+		Method: "QLoRA", Optimizer: "AdamW", SequenceLength: 2048, GlobalBatch: 8, MicroBatch: 1, Recompute: v1alpha1.RecomputeFull,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if gib := float64(got.Memory.Total) / (1 << 30); !got.Fits || got.Weights != "INT4" || math.Abs(gib-45.2) > 0.05 {
+		t.Errorf("%.2f GiB in %s", gib, got.Weights)
+	}
+}
+
 // TestTrainingOptions: each option lowers what it is for, and costs what it costs.
 func TestTrainingOptions(t *testing.T) {
 	train := func(change func(*Training)) *Trained {

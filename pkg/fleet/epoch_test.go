@@ -1,12 +1,14 @@
 package fleet
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -25,8 +27,8 @@ func hostOf(name, version string, devices ...v1alpha1.DeviceID) State {
 	return State{Nodes: []corev1.Node{node}, Inventories: []v1alpha1.AcceleratorInventory{i}}
 }
 
-// An epoch begins where a node may have more to give than before, and in no other case: what did not fit does not fit as devices are taken.
-func TestEpochsCountWhatBecameBetter(t *testing.T) {
+// A node is better where it may have more to give than before, and in no other case: what did not fit does not fit as devices are taken.
+func TestEpochsKnowWhatBecameBetter(t *testing.T) {
 	one, two := planOn("a", "d0"), planOn("a", "d1")
 	two.Name, two.UID = "two-1", "two-1"
 	healthy, changed, other := hostOf("a", "1", "d0", "d1", "d2"), hostOf("a", "2", "d0", "d1", "d2"), hostOf("b", "1", "d0")
@@ -35,31 +37,129 @@ func TestEpochsCountWhatBecameBetter(t *testing.T) {
 		return s
 	}
 	var f Follower
+	before := int64(0)
 	for _, step := range []struct {
 		name   string
 		now    State
-		epoch  int64
 		better []string
 	}{
-		{"the first look", both(healthy), 1, []string{"a", "b"}},
-		{"nothing", both(healthy), 1, []string{"a", "b"}},
-		{"a plan", both(healthy, one), 1, []string{"a", "b"}},
-		{"another plan", both(healthy, one, two), 1, []string{"a", "b"}},
-		{"a plan is gone", both(healthy, two), 2, []string{"a"}},
-		{"a plan for another", both(healthy, one), 3, []string{"a"}},
-		{"the node was written", both(changed, one), 4, []string{"a"}},
-		{"a node is gone", State{Nodes: changed.Nodes, Inventories: changed.Inventories, Plans: []v1alpha1.ShardingPlan{one}}, 4, []string{"a"}},
-		{"and comes back", both(changed, one), 5, []string{"b"}},
+		{"the first look", both(healthy), []string{"a", "b"}},
+		{"nothing", both(healthy), nil},
+		{"a plan", both(healthy, one), nil},
+		{"another plan", both(healthy, one, two), nil},
+		{"a plan is gone", both(healthy, two), []string{"a"}},
+		{"a plan for another", both(healthy, one), []string{"a"}},
+		{"the node was written", both(changed, one), []string{"a"}},
+		{"a node is gone", State{Nodes: changed.Nodes, Inventories: changed.Inventories, Plans: []v1alpha1.ShardingPlan{one}}, nil},
+		{"and comes back", both(changed, one), []string{"b"}},
 	} {
 		s := f.Follow(step.now)
-		if s.Epoch() != step.epoch {
-			t.Errorf("%s: epoch %d, want %d", step.name, s.Epoch(), step.epoch)
+		if got := s.Better(before); got != (step.better != nil) {
+			t.Errorf("%s: better %v", step.name, got)
 		}
 		for _, node := range []string{"a", "b"} {
-			if got := s.BetterSince(step.epoch-1, []string{node}); got != slices.Contains(step.better, node) {
+			if got := s.BetterSince(before, []string{node}); got != slices.Contains(step.better, node) {
 				t.Errorf("%s: node %s became better: %v", step.name, node, got)
 			}
 		}
+		before = s.Epoch()
+	}
+	s := f.Follow(both(changed, one))
+	s.Hold(&two)
+	if !s.Better(s.Epoch()) || !f.Follow(both(changed, one)).BetterSince(s.Epoch(), []string{"a"}) {
+		t.Error("nothing is better than with a plan that was held")
+	}
+}
+
+// Devices and memory that were taken after an epoch and are free again are no more than there were.
+func TestWhatIsFreeAgainIsNotBetter(t *testing.T) {
+	state := func(used int64, plans ...v1alpha1.ShardingPlan) State {
+		s := hostOf("a", "1", "d0", "d1")
+		s.Inventories[0].ResourceVersion = fmt.Sprint(used)
+		s.Inventories[0].Status.Devices[0].Memory.UsedByOthersMiB = used
+		s.Plans = plans
+		return s
+	}
+	one, two := planOn("a", "d0"), planOn("a", "d1")
+	two.Name, two.UID = "two-1", "two-1"
+	var f Follower
+	f.Follow(state(512, one))
+	for _, step := range []struct {
+		name  string
+		now   State
+		since int64
+		want  bool
+	}{
+		{"another device is taken", state(512, one, two), 1, false},
+		{"it is free again", state(512, one), 1, false},
+		{"which is better than it was", state(512, one), 0, true},
+		{"less memory is free", state(1024, one), 1, false},
+		{"as much as before", state(512, one), 1, false},
+		{"more than before", state(0, one), 1, true},
+		{"less, but more than at first", state(256, one), 1, true},
+		{"as at first, with nothing taken", state(512), 1, true},
+	} {
+		s := f.Follow(step.now)
+		if got := s.Better(step.since); got != step.want {
+			t.Errorf("%s: better than in epoch %d: %v", step.name, step.since, got)
+		}
+		if got := s.BetterSince(step.since, []string{"a"}); got != step.want {
+			t.Errorf("%s: node better than in epoch %d: %v", step.name, step.since, got)
+		}
+	}
+}
+
+// Whatever happens: where nothing is better than in an epoch, no device is free that was not, and none has more memory.
+func TestNothingBetterMeansNothingMoreIsFree(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p := &past{inventories: map[string]v1alpha1.AcceleratorInventory{}, nodes: map[string]corev1.Node{}}
+		var f Follower
+		type seen struct {
+			epoch int64
+			free  map[string]int64
+		}
+		var before []seen
+		for range rapid.IntRange(1, 20).Draw(rt, "steps") {
+			p.step(rt)
+			s := f.Follow(p.state(pastNodes))
+			free := map[string]int64{}
+			for _, d := range s.Cluster("", nil, nil).Free() {
+				free[d.Node+"/"+string(d.Device)] = d.Bytes
+			}
+			for _, then := range before {
+				if s.Better(then.epoch) {
+					continue
+				}
+				for device, bytes := range free {
+					if had, was := then.free[device]; !was || bytes > had {
+						rt.Fatalf("nothing is better than in epoch %d, but %s has %d bytes free, then %d", then.epoch, device, bytes, had)
+					}
+				}
+			}
+			before = append(before, seen{s.Epoch(), free})
+		}
+	})
+}
+
+// What is remembered of nodes is bounded, and what was forgotten counts as worse.
+func TestForgottenEpochsAreWorse(t *testing.T) {
+	one := planOn("a", "d0")
+	var f Follower
+	for i := range mostChanges {
+		free := hostOf("a", "1", "d0")
+		f.Follow(free)
+		if held := hostOf("a", "1", "d0"); i > 0 {
+			held.Plans = []v1alpha1.ShardingPlan{one}
+			f.Follow(held)
+		}
+	}
+	last := f.epochs.current
+	s := f.Follow(hostOf("a", "1", "d0"))
+	if states, changes := len(f.epochs.past["a"]), len(f.epochs.changes); states > mostChanges+1 || changes > mostChanges {
+		t.Errorf("%d states of a node and %d changes are remembered", states, changes)
+	}
+	if !s.Better(1) || s.Better(last-1) || !s.Better(last) {
+		t.Errorf("better than in the first epoch: %v, than in the last one in which it was free: %v, than in the last one: %v", s.Better(1), s.Better(last-1), s.Better(last))
 	}
 }
 
@@ -75,10 +175,10 @@ func TestHeldPlanIsAsOneThatWasThere(t *testing.T) {
 		if held.Fingerprint() != there.Fingerprint() {
 			t.Errorf("%s: the fingerprints differ", name)
 		}
-		if diff := cmp.Diff(there.Cluster(nil, nil).Free(), held.Cluster(nil, nil).Free()); diff != "" {
+		if diff := cmp.Diff(there.Cluster("", nil, nil).Free(), held.Cluster("", nil, nil).Free()); diff != "" {
 			t.Errorf("%s: free devices (-want +got):\n%s", name, diff)
 		}
-		if free := there.Cluster(nil, nil).Free(); len(free) != 1 || free[0].Device != "d0" {
+		if free := there.Cluster("", nil, nil).Free(); len(free) != 1 || free[0].Device != "d0" {
 			t.Errorf("%s: free are %v", name, free)
 		}
 	}

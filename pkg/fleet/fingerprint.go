@@ -38,7 +38,7 @@ func (s *sum) take(other sum) {
 func (s *Snapshot) digest(node string) (of sum) {
 	text := make([]byte, 0, 256)
 	if h := s.hosts[node]; h != nil {
-		text = append(text, h.digest[:]...)
+		text = append(text, h.facts().digest[:]...)
 	}
 	text = append(append(append(text, node...), 0), s.claimants[node]...)
 	digest := sha256.Sum256(text)
@@ -74,8 +74,8 @@ func describePlan(p *v1alpha1.ShardingPlan, devices []v1alpha1.DeviceID) string 
 // describePod says what a pod holds by itself and by its plan.
 func (s *Snapshot) describePod(pod *corev1.Pod) string {
 	text := "pod " + string(pod.UID) + " " + pod.Namespace + "/" + pod.Name
-	if pod.Annotations[v1alpha1.AnnotationPlacementUID] != "" {
-		text += " bound to " + pod.Annotations[v1alpha1.AnnotationDevices]
+	if of := pod.Annotations[v1alpha1.AnnotationPlacementUID]; of != "" {
+		text += " bound for " + of + " to " + pod.Annotations[v1alpha1.AnnotationDevices]
 	}
 	if p := s.planOf(pod); p != nil {
 		text += " of " + p.Namespace + "/" + p.Name + " " + string(p.UID)

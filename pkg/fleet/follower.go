@@ -3,7 +3,6 @@ package fleet
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -31,10 +30,7 @@ type Follower struct {
 	hosts   map[string]*Host
 	cluster *Cluster
 	claimed map[string]string // by node: who was known to hold devices when it was indexed
-	// epoch counts the states in which some node may have more to give than in the one before, and better has, by node, when that was last so
-	// of it. Better is replaced and never written.
-	epoch  int64
-	better map[string]int64
+	epochs  epochs
 }
 
 // NewSnapshot returns a snapshot of a cluster that was not followed.
@@ -49,14 +45,15 @@ const rebuildShare = 4
 func (f *Follower) Follow(now State) *Snapshot {
 	s := snapshotOf(f.follow(&now), &now)
 	changed := f.changed(s.hosts, s.claimants)
-	f.note(s, changed)
+	f.epochs = f.epochs.next(changed, s.hosts, s.claimants)
+	s.epochs = f.epochs
 	f.hosts, f.claimed = s.hosts, maps.Clone(s.claimants) // Hold changes the snapshot's
 	if f.cluster == nil || len(changed) > len(s.hosts)/rebuildShare {
-		f.cluster = NewCluster(s.nodes(nil))
+		f.cluster = NewCluster(s.nodes("", nil))
 	} else {
 		for _, name := range slices.Sorted(maps.Keys(changed)) {
 			if h := s.hosts[name]; h != nil && h.plannable() {
-				f.cluster.Update(s.node(h, nil, nil))
+				f.cluster.Update(s.node(h, leavingFor("", nil), nil))
 			} else {
 				f.cluster.Remove(name)
 			}
@@ -64,43 +61,6 @@ func (f *Follower) Follow(now State) *Snapshot {
 	}
 	s.cluster = f.cluster.Clone()
 	return s
-}
-
-// note counts an epoch where some of the nodes that changed may have more to give than before, and gives the snapshot what is known of epochs.
-func (f *Follower) note(s *Snapshot, changed map[string]bool) {
-	var better []string
-	for name := range changed {
-		old, now := f.hosts[name], s.hosts[name]
-		lessTaken := old == nil || now == nil || !old.Same(now) || !within(f.claimed[name], s.claimants[name])
-		if now != nil && lessTaken {
-			better = append(better, name)
-		}
-	}
-	if len(better) > 0 {
-		f.epoch++
-		f.better = maps.Clone(f.better)
-		if f.better == nil {
-			f.better = map[string]int64{}
-		}
-		for _, name := range better {
-			f.better[name] = f.epoch
-		}
-	}
-	s.epoch, s.better = f.epoch, f.better
-}
-
-// within says whether all lines of a text are lines of another.
-func within(lines, of string) bool {
-	if lines == of || lines == "" {
-		return true
-	}
-	there := strings.Split(of, "\n")
-	for line := range strings.SplitSeq(lines, "\n") {
-		if _, found := slices.BinarySearch(there, line); !found {
-			return false
-		}
-	}
-	return true
 }
 
 // follow returns the hosts as they are now. A Host is replaced and never written, so that snapshots can share it.

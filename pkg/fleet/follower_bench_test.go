@@ -43,7 +43,7 @@ func BenchmarkIndexRead(b *testing.B) {
 			b.ReportAllocs()
 			for i := 2; b.Loop(); i++ {
 				inventories[0].ResourceVersion = fmt.Sprint(i)
-				x.Follow(now).Cluster(plans[:1], nil)
+				x.Follow(now).Cluster("", plans[:1], nil)
 			}
 		})
 	}

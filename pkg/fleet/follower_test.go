@@ -65,6 +65,11 @@ func (p *past) step(t *rapid.T) {
 		if len(p.plans) > 0 {
 			pod.Labels[v1alpha1.LabelPlan] = rapid.SampledFrom(p.plans).Draw(t, "plan").Name
 		}
+		if of := rapid.SampledFrom([]string{"", "one", "two"}).Draw(t, "bound for"); of != "" {
+			pod.Annotations = map[string]string{
+				v1alpha1.AnnotationPlacementUID: of, v1alpha1.AnnotationDevices: string(rapid.SampledFrom(pastDevices).Draw(t, "bound to")),
+			}
+		}
 		p.pods = append(slices.Clone(p.pods), pod)
 	}
 }
@@ -126,9 +131,11 @@ func TestIndexIsWhatReadingAnewGives(t *testing.T) {
 				rt.Fatal("the fingerprints differ")
 			}
 			for n := range len(p.plans) + 1 {
-				got, want := dump(followed.Cluster(p.plans[:n], nil)), dump(NewCluster(anew.nodes(p.plans[:n])))
-				if diff := cmp.Diff(want, got); diff != "" {
-					rt.Fatalf("replacing %d plans (-anew +followed):\n%s", n, diff)
+				for _, placement := range []types.UID{"", "one", "two"} {
+					got, want := dump(followed.Cluster(placement, p.plans[:n], nil)), dump(NewCluster(anew.nodes(placement, p.plans[:n])))
+					if diff := cmp.Diff(want, got); diff != "" {
+						rt.Fatalf("placement %q, replacing %d plans (-anew +followed):\n%s", placement, n, diff)
+					}
 				}
 			}
 		}
@@ -154,8 +161,17 @@ func TestIndexKeepsWhatDidNotChange(t *testing.T) {
 		t.Error("a new image of a node is seen as a change")
 	}
 	one.ResourceVersion = "2"
-	if changed := x.Follow(now()); changed.Host("n").Same(before.Host("n")) || changed.Fingerprint() == before.Fingerprint() {
+	one.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionDetected, Status: metav1.ConditionTrue}}
+	if told := x.Follow(now()); !told.Host("n").Same(before.Host("n")) || told.Fingerprint() != before.Fingerprint() {
+		t.Error("a condition of the inventory is seen as a change of what can be planned on")
+	} else if len(told.Host("n").Inventory.Status.Conditions) != 1 {
 		t.Error("a new version of the inventory is not seen")
+	}
+	one.ResourceVersion = "3"
+	one.Status.Devices = slices.Clone(one.Status.Devices)
+	one.Status.Devices[0].Health.State = v1alpha1.Unhealthy
+	if changed := x.Follow(now()); changed.Host("n").Same(before.Host("n")) || changed.Fingerprint() == before.Fingerprint() {
+		t.Error("a device that became unhealthy is not seen")
 	}
 	if before.Host("n").Inventory.ResourceVersion != "1" {
 		t.Error("an earlier snapshot was changed")
@@ -187,7 +203,7 @@ func TestHoldersOfDevices(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := NewSnapshot(State{Plans: c.plans, Inventories: []v1alpha1.AcceleratorInventory{c.inventory}, Pods: c.pods})
-			if diff := cmp.Diff(c.want, s.takenOn("n", nil)); diff != "" {
+			if diff := cmp.Diff(c.want, s.takenOn("n", leavingFor("", nil))); diff != "" {
 				t.Errorf("holders (-want +got):\n%s", diff)
 			}
 		})

@@ -3,10 +3,13 @@ package fleet
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -24,8 +27,8 @@ type Host struct {
 
 	// nodeVersion is the resourceVersion of the Node that the facts are from.
 	nodeVersion string
-	// digest covers everything that a plan sees of the host, except who holds devices.
-	digest [sha256.Size]byte
+	// facts returns what a plan sees of the host, except who holds devices, once it is asked for.
+	facts func() *facts
 }
 
 // NewHost returns the host of a Node and an inventory of the same name; either may be nil. Silent says that the node's
@@ -39,12 +42,15 @@ func NewHost(node *corev1.Node, inventory *v1alpha1.AcceleratorInventory, silent
 		h.NodeFacts, h.Exists, h.nodeVersion = FactsOf(node), true, node.ResourceVersion
 		h.Closed = h.Closed || silent
 	}
-	h.seal()
+	h.facts = sync.OnceValue(h.see)
 	return h
 }
 
 // Same reports whether a plan would see no difference between two states of a host.
-func (h *Host) Same(other *Host) bool { return h.digest == other.digest }
+func (h *Host) Same(other *Host) bool {
+	return h == other || h.nodeVersion != "" && h.Name == other.Name && h.nodeVersion == other.nodeVersion && h.Silent == other.Silent && h.Exists == other.Exists && same(h.Inventory, other.Inventory) ||
+		h.facts().digest == other.facts().digest
+}
 
 // next returns the host as it is now: the same object where nothing of it was written since.
 func (h *Host) next(node *corev1.Node, inventory *v1alpha1.AcceleratorInventory, silent bool) *Host {
@@ -85,24 +91,50 @@ func same(a, b *v1alpha1.AcceleratorInventory) bool {
 // without a Node has nowhere to run.
 func (h *Host) plannable() bool { return h.Exists && h.Inventory != nil }
 
-// seal computes the digest. An inventory counts by its version, or by its content where it has none.
-func (h *Host) seal() {
-	facts := struct {
+// facts are what a plan sees of a host, in a form that is compared.
+type facts struct {
+	// form covers everything but memory that others use, which usedMiB has by device, in the inventory's order. digest covers both.
+	form, digest [sha256.Size]byte
+	usedMiB      []int64
+}
+
+// see computes the facts. What an inventory says that no plan depends on, such as its conditions and when a device became what it is, is left out.
+func (h *Host) see() *facts {
+	seen := struct {
 		NodeFacts
-		Exists    bool
-		Inventory string
-		Content   *v1alpha1.AcceleratorInventory
+		Exists bool
+		UID    types.UID
+		Spec   v1alpha1.AcceleratorInventorySpec
+		Status v1alpha1.AcceleratorInventoryStatus
 	}{NodeFacts: h.NodeFacts, Exists: h.Exists}
-	switch i := h.Inventory; {
-	case i == nil:
-	case i.ResourceVersion == "":
-		facts.Content = i
-	default:
-		facts.Inventory = string(i.UID) + "/" + i.ResourceVersion
+	made := &facts{}
+	if i := h.Inventory; i != nil {
+		of := &i.Status
+		seen.UID, seen.Spec = i.UID, i.Spec
+		seen.Status = v1alpha1.AcceleratorInventoryStatus{
+			Slots: of.Slots, Repairs: of.Repairs, Devices: slices.Clone(of.Devices), Links: of.Links, NICs: of.NICs, Storage: of.Storage, Host: of.Host,
+			Allocations: of.Allocations,
+		}
+		for j := range seen.Status.Devices {
+			d := &seen.Status.Devices[j]
+			d.Health.Since = nil
+			used := int64(0)
+			if d.Memory != nil {
+				memory := *d.Memory
+				used, memory.UsedByOthersMiB, d.Memory = memory.UsedByOthersMiB, 0, &memory
+			}
+			made.usedMiB = append(made.usedMiB, used)
+		}
 	}
 	// Maps are encoded in order of their keys; nothing in it fails to encode.
-	text, _ := json.Marshal(facts)
-	h.digest = sha256.Sum256(text)
+	text, _ := json.Marshal(seen)
+	made.form = sha256.Sum256(text)
+	text = append([]byte{}, made.form[:]...)
+	for _, used := range made.usedMiB {
+		text = binary.BigEndian.AppendUint64(text, uint64(used))
+	}
+	made.digest = sha256.Sum256(text)
+	return made
 }
 
 // NodeFacts is what planning takes from a Node.

@@ -10,18 +10,18 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Cluster returns the index for a plan that replaces others. It is a copy in which only the nodes that those plans or
-// their pods are on are indexed again. On a node that takes no new work only the devices of the replaced plans are left,
-// since what runs may stay. The plan uses no node for which shuns holds; nil holds for none. It is asked of the nodes of those plans and of
-// those that evict pods.
-func (s *Snapshot) Cluster(replaces []v1alpha1.ShardingPlan, shuns func(*Host) bool) *Cluster {
-	cluster, gone, touched := s.cluster.Clone(), replaced(replaces), sets.New[string]()
+// Cluster returns the index for a plan of a placement that replaces others; the UID of a placement that has nothing yet may be empty. It is a
+// copy in which only the nodes are indexed again that those plans are on, or pods that give their devices up to the new one. On a node that
+// takes no new work only the devices of the replaced plans are left, since what runs may stay. The plan uses no node for which shuns holds; nil
+// holds for none. It is asked of the nodes of those plans and of those that evict pods.
+func (s *Snapshot) Cluster(placement types.UID, replaces []v1alpha1.ShardingPlan, shuns func(*Host) bool) *Cluster {
+	cluster, leaves, touched := s.cluster.Clone(), leavingFor(placement, replaces), sets.New[string]()
 	for i := range replaces {
 		touched.Insert(replaces[i].Spec.NodeNames()...)
 	}
 	for i := range s.Pods {
-		if p := s.planOf(&s.Pods[i]); p != nil && gone[p.UID] {
-			touched.Insert(s.Pods[i].Spec.NodeName)
+		if pod := &s.Pods[i]; leaves.pod(pod, s.planOf(pod)) {
+			touched.Insert(pod.Spec.NodeName)
 		}
 	}
 	if shuns == nil {
@@ -34,7 +34,7 @@ func (s *Snapshot) Cluster(replaces []v1alpha1.ShardingPlan, shuns func(*Host) b
 	}
 	for _, name := range sets.List(touched) {
 		if h := s.hosts[name]; h != nil && h.plannable() {
-			node := s.node(h, gone, staysOn(name, replaces))
+			node := s.node(h, leaves, staysOn(name, replaces))
 			node.Unschedulable = node.Unschedulable || shuns(h)
 			cluster.Update(node)
 		}
@@ -42,13 +42,13 @@ func (s *Snapshot) Cluster(replaces []v1alpha1.ShardingPlan, shuns func(*Host) b
 	return cluster
 }
 
-// nodes returns the nodes that can be planned on, in order of their names, for a plan that replaces others.
-func (s *Snapshot) nodes(replaces []v1alpha1.ShardingPlan) []Node {
-	gone := replaced(replaces)
+// nodes returns the nodes that can be planned on, in order of their names, for a plan of a placement that replaces others.
+func (s *Snapshot) nodes(placement types.UID, replaces []v1alpha1.ShardingPlan) []Node {
+	leaves := leavingFor(placement, replaces)
 	var nodes []Node
 	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
 		if h := s.hosts[name]; h.plannable() {
-			nodes = append(nodes, s.node(h, gone, staysOn(name, replaces)))
+			nodes = append(nodes, s.node(h, leaves, staysOn(name, replaces)))
 		}
 	}
 	return nodes
@@ -64,8 +64,8 @@ func staysOn(node string, plans []v1alpha1.ShardingPlan) []v1alpha1.DeviceID {
 }
 
 // node returns a host as it is indexed. On a closed host all devices are taken except those in stays.
-func (s *Snapshot) node(h *Host, gone map[types.UID]bool, stays []v1alpha1.DeviceID) Node {
-	taken := s.takenOn(h.Name, gone)
+func (s *Snapshot) node(h *Host, leaves *leaving, stays []v1alpha1.DeviceID) Node {
+	taken := s.takenOn(h.Name, leaves)
 	inventory := strangersOnly(h.Inventory, taken)
 	if h.Closed {
 		for i := range h.Inventory.Status.Devices {
@@ -79,8 +79,7 @@ func (s *Snapshot) node(h *Host, gone map[types.UID]bool, stays []v1alpha1.Devic
 	}
 }
 
-// strangersOnly leaves out the allocations to pods that hold no more than their plan does, and to pods of the plans that
-// are replaced.
+// strangersOnly leaves out the allocations to pods that hold no more than their plan does, and to those that leave.
 func strangersOnly(inventory *v1alpha1.AcceleratorInventory, taken holders) *v1alpha1.AcceleratorInventory {
 	if len(inventory.Status.Allocations) == 0 {
 		return inventory

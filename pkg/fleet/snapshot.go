@@ -24,8 +24,8 @@ type Snapshot struct {
 	claimants   map[string]string // by node: who may hold devices
 	cluster     *Cluster          // with all that is taken
 	sum         sum               // of the digests of all nodes
-	epoch       int64
-	better      map[string]int64 // by node: the epoch in which it last became better
+	epochs      epochs
+	holding     bool // plans are held that were not there
 }
 
 // claims lists what may hold devices of a node, as indexes in the lists of plans and pods.
@@ -69,13 +69,21 @@ func snapshotOf(hosts map[string]*Host, now *State) *Snapshot {
 	return s
 }
 
-// Epoch grows whenever some node may have more to give than before. What did not fit in an epoch does not fit later in it either, since
-// devices are only taken.
-func (s *Snapshot) Epoch() int64 { return s.epoch }
+// Epoch names the state of the cluster, to ask a later snapshot what became better. With plans that are held it is a state that nothing is
+// known of, so that everything is better.
+func (s *Snapshot) Epoch() int64 {
+	if s.holding {
+		return -1
+	}
+	return s.epochs.current
+}
 
-// BetterSince says whether some of the nodes may have more to give than in an epoch.
+// Better says whether some node may have more to give than it had in an epoch. Devices that were taken after that and are free again are no more.
+func (s *Snapshot) Better(epoch int64) bool { return s.epochs.anyBetter(epoch) }
+
+// BetterSince says whether some of the nodes may have more to give than they had in an epoch.
 func (s *Snapshot) BetterSince(epoch int64, nodes []string) bool {
-	return slices.ContainsFunc(nodes, func(node string) bool { return s.better[node] > epoch })
+	return slices.ContainsFunc(nodes, func(node string) bool { return s.epochs.better(node, epoch) })
 }
 
 // claim notes what a plan has on which node.
@@ -94,6 +102,7 @@ func (s *Snapshot) claim(plan int32) {
 
 // Hold adds a plan, which holds its devices from then on.
 func (s *Snapshot) Hold(plan *v1alpha1.ShardingPlan) {
+	s.holding = true
 	s.Plans = append(s.Plans, *plan)
 	at := int32(len(s.Plans) - 1)
 	s.planAt[types.NamespacedName{Namespace: plan.Namespace, Name: plan.Name}] = at
@@ -106,7 +115,7 @@ func (s *Snapshot) Hold(plan *v1alpha1.ShardingPlan) {
 		s.claimants[node] = s.describeClaims(node)
 		s.sum.add(s.digest(node))
 		if h := s.hosts[node]; h != nil && h.plannable() {
-			s.cluster.Update(s.node(h, nil, nil))
+			s.cluster.Update(s.node(h, leavingFor("", nil), nil))
 		}
 	}
 }

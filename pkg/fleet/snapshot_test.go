@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -60,6 +61,7 @@ func TestTaken(t *testing.T) {
 		plans     []v1alpha1.ShardingPlan
 		inventory v1alpha1.AcceleratorInventory
 		pods      []corev1.Pod
+		of        types.UID
 		replaces  []v1alpha1.ShardingPlan
 		want      []v1alpha1.DeviceID
 	}{
@@ -100,6 +102,26 @@ func TestTaken(t *testing.T) {
 		"a pod of an earlier placement of the name takes one device more": {
 			plans: []v1alpha1.ShardingPlan{other}, inventory: inventory("a", "b", "c"), pods: []corev1.Pod{bound("a")}, want: []v1alpha1.DeviceID{"a", "b"},
 		},
+		"a pod of the placement whose plan is gone takes nothing from its next plan": {
+			of: "placed", inventory: inventory("a", "b"), pods: []corev1.Pod{bound("b")},
+		},
+		"whatever the kubelet says that it holds": {
+			of: "placed", inventory: allocated(inventory("a", "b"), "a", "one-0"), pods: []corev1.Pod{bound("b")},
+		},
+		"but what a stranger holds beside it": {
+			of: "placed", inventory: allocated(allocated(inventory("a", "b"), "a", "one-0"), "b", "stranger"), pods: []corev1.Pod{bound("a")},
+			want: []v1alpha1.DeviceID{"b"},
+		},
+		"nor more than the plan of another has that it was bound to": {
+			of: "placed", plans: []v1alpha1.ShardingPlan{other}, inventory: inventory("a", "b", "c"), pods: []corev1.Pod{bound("a")}, want: []v1alpha1.DeviceID{"a"},
+		},
+		"a pod of an earlier placement of the name takes what it was bound to": {
+			of: "placed anew", inventory: inventory("a", "b"), pods: []corev1.Pod{bound("b")}, want: []v1alpha1.DeviceID{"b"},
+		},
+		"a pod that only says to be the placement's takes what the kubelet says": {
+			of: "placed", inventory: allocated(inventory("a", "b"), "a", "one-0"), pods: []corev1.Pod{podOf("one-0", "n", corev1.PodRunning)},
+			want: []v1alpha1.DeviceID{"a"},
+		},
 		"a pod beside its plan's nodes takes what it was bound to": {
 			plans: []v1alpha1.ShardingPlan{planOn("elsewhere", "x")}, inventory: inventory("a", "b"),
 			pods: []corev1.Pod{bound("b")}, want: []v1alpha1.DeviceID{"b"},
@@ -118,7 +140,7 @@ func TestTaken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := NewSnapshot(State{Plans: c.plans, Inventories: []v1alpha1.AcceleratorInventory{c.inventory}, Pods: c.pods})
-			got := slices.Sorted(maps.Keys(s.takenOn("n", replaced(c.replaces))))
+			got := slices.Sorted(maps.Keys(s.takenOn("n", leavingFor(c.of, c.replaces))))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("taken (-want +got):\n%s", diff)
 			}
@@ -153,7 +175,7 @@ func TestClosedNodeKeepsWhatRuns(t *testing.T) {
 				Plans: c.replaces, Inventories: []v1alpha1.AcceleratorInventory{allocated(inventory("a", "b"), "z", "p")}, Nodes: []corev1.Node{c.node},
 				Silent: map[string]bool{"n": c.silent},
 			})
-			nodes := s.nodes(c.replaces)
+			nodes := s.nodes("", c.replaces)
 			if len(nodes) != 1 || nodes[0].Unschedulable != c.closed || len(nodes[0].Inventory.Status.Allocations) != 1 {
 				t.Fatalf("nodes: %+v", nodes)
 			}
@@ -188,7 +210,12 @@ func TestFingerprintFollowsWhatThePlannerSees(t *testing.T) {
 	}
 	for name, change := range map[string]func(*v1alpha1.AcceleratorInventory, *corev1.Node, *[]v1alpha1.ShardingPlan){
 		"inventory": func(i *v1alpha1.AcceleratorInventory, _ *corev1.Node, _ *[]v1alpha1.ShardingPlan) {
-			i.ResourceVersion = "2"
+			i.Status.Devices = append([]v1alpha1.Device{}, i.Status.Devices...)
+			i.Status.Devices[0].Health.State = v1alpha1.Unhealthy
+		},
+		"memory": func(i *v1alpha1.AcceleratorInventory, _ *corev1.Node, _ *[]v1alpha1.ShardingPlan) {
+			i.Status.Devices = append([]v1alpha1.Device{}, i.Status.Devices...)
+			i.Status.Devices[0].Memory = &v1alpha1.DeviceMemory{TotalMiB: 46068, UsedByOthersMiB: 512}
 		},
 		"label": func(_ *v1alpha1.AcceleratorInventory, n *corev1.Node, _ *[]v1alpha1.ShardingPlan) {
 			n.Labels = map[string]string{"zone": "a"}

@@ -23,12 +23,32 @@ func (h holders) add(id v1alpha1.DeviceID, holder string) {
 	h[id] = holder
 }
 
-// takenOn returns the devices of a node that a new plan may not use. The plans that it replaces do not count, nor do
-// their pods, which go with them.
-func (s *Snapshot) takenOn(node string, replaced map[types.UID]bool) holders {
+// leaving is what gives its devices up to a new plan: the plans that it replaces and their pods, and the pods that the operator bound for the
+// same placement, whatever became of their plans: each is taken over by the new plan where it has the same place there, and evicted where it
+// does not. Who creates a pod writes its labels, so that no label makes a pod one of these.
+type leaving struct {
+	placement types.UID
+	plans     map[types.UID]bool
+}
+
+func leavingFor(placement types.UID, replaces []v1alpha1.ShardingPlan) *leaving {
+	of := &leaving{placement, make(map[types.UID]bool, len(replaces))}
+	for i := range replaces {
+		of.plans[replaces[i].UID] = true
+	}
+	return of
+}
+
+// pod says whether a pod of a plan, or of none that is there, leaves.
+func (l *leaving) pod(pod *corev1.Pod, of *v1alpha1.ShardingPlan) bool {
+	return of != nil && l.plans[of.UID] || l.placement != "" && pod.Annotations[v1alpha1.AnnotationPlacementUID] == string(l.placement)
+}
+
+// takenOn returns the devices of a node that a new plan may not use. What leaves for that plan does not count.
+func (s *Snapshot) takenOn(node string, leaves *leaving) holders {
 	on, taken := s.claims[node], holders{}
 	for _, held := range on.plans {
-		if p := &s.Plans[held.plan]; !replaced[p.UID] {
+		if p := &s.Plans[held.plan]; !leaves.plans[p.UID] {
 			for _, id := range held.devices {
 				taken.add(id, holderOf(p))
 			}
@@ -38,36 +58,35 @@ func (s *Snapshot) takenOn(node string, replaced map[types.UID]bool) holders {
 	if inventory == nil {
 		return taken
 	}
-	s.takeByPods(taken, on.pods, inventory, replaced)
+	s.takeByPods(taken, on.pods, inventory, leaves)
 	takeRelatives(taken, inventory.Status.Devices)
 	return taken
 }
 
 // takeByPods adds the devices that the kubelet reports for pods, and for pods that it has not reported yet the devices of
 // their plan, or those to which the operator bound them.
-func (s *Snapshot) takeByPods(taken holders, pods []int32, inventory *v1alpha1.AcceleratorInventory, replaced map[types.UID]bool) {
-	planOf := map[types.NamespacedName]*v1alpha1.ShardingPlan{}
+func (s *Snapshot) takeByPods(taken holders, pods []int32, inventory *v1alpha1.AcceleratorInventory, leaves *leaving) {
+	planOf, gone := map[types.NamespacedName]*v1alpha1.ShardingPlan{}, map[types.NamespacedName]bool{}
 	for _, at := range pods {
-		if p := s.planOf(&s.Pods[at]); p != nil {
-			planOf[keyOf(&s.Pods[at])] = p
-		}
+		pod := &s.Pods[at]
+		p := s.planOf(pod)
+		planOf[keyOf(pod)], gone[keyOf(pod)] = p, leaves.pod(pod, p)
 	}
 	for _, a := range inventory.Status.Allocations {
-		p := planOf[types.NamespacedName{Namespace: a.Namespace, Name: a.Pod}]
-		if p != nil && replaced[p.UID] {
+		of := types.NamespacedName{Namespace: a.Namespace, Name: a.Pod}
+		if gone[of] {
 			continue
 		}
 		holder := ""
 		// A pod on a device of its own plan holds nothing beyond the plan.
-		if p != nil && taken[a.Device] == holderOf(p) || s.podsUnknown {
+		if p := planOf[of]; p != nil && taken[a.Device] == holderOf(p) || s.podsUnknown {
 			holder = taken[a.Device]
 		}
 		taken.add(a.Device, holder)
 	}
 	for _, at := range pods {
-		pod := &s.Pods[at]
-		if p := planOf[keyOf(pod)]; !reported(inventory, pod) && (p == nil || !replaced[p.UID]) {
-			takeBound(taken, pod, p, inventory.Status.Devices)
+		if pod := &s.Pods[at]; !gone[keyOf(pod)] && !reported(inventory, pod) {
+			takeBound(taken, pod, planOf[keyOf(pod)], inventory.Status.Devices)
 		}
 	}
 }
@@ -135,14 +154,6 @@ func (s *Snapshot) planOf(pod *corev1.Pod) *v1alpha1.ShardingPlan {
 }
 
 func holderOf(p *v1alpha1.ShardingPlan) string { return p.Namespace + "/" + p.Spec.Placement.Name }
-
-func replaced(plans []v1alpha1.ShardingPlan) map[types.UID]bool {
-	uids := make(map[types.UID]bool, len(plans))
-	for i := range plans {
-		uids[plans[i].UID] = true
-	}
-	return uids
-}
 
 // reported says whether the kubelet has told which devices a pod holds.
 func reported(inventory *v1alpha1.AcceleratorInventory, pod *corev1.Pod) bool {

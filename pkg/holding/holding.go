@@ -100,7 +100,7 @@ func joinOf(s *State) *join {
 	now.PodsUnknown = now.PodsUnknown || !s.Sees(Pods)
 	snapshot := fleet.NewSnapshot(now)
 	j := &join{
-		state: s, snapshot: snapshot, index: snapshot.Cluster(nil, nil), seats: seatsOf(s), bound: map[place][]Pod{}, pods: map[types.NamespacedName]*corev1.Pod{},
+		state: s, snapshot: snapshot, index: snapshot.Cluster("", nil, nil), seats: seatsOf(s), bound: map[place][]Pod{}, pods: map[types.NamespacedName]*corev1.Pod{},
 	}
 	for _, kind := range []string{Plans, Pods} {
 		if !s.Sees(kind) {

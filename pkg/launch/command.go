@@ -55,9 +55,7 @@ func (w *command) format(p engine.Purpose, of v1alpha1.Precision) {
 
 // serving tells what every serving engine is told of a copy. The limits of a step hold for so many data ranks together.
 func (w *command) serving(c *Copy, together int32) {
-	if c.model.Checkpoint != "" {
-		w.set(variableCheckpoint, c.model.Checkpoint)
-	}
+	w.checkpoint(c)
 	if c.model.Revision != "" {
 		w.tell(engine.ForRevision, c.model.Revision)
 	}

@@ -21,8 +21,11 @@ type Environment struct {
 	Arguments []string `json:"arguments,omitempty"`
 }
 
+// set sets a variable, which another launcher of the same pods may have set to the same value before.
 func (e *Environment) set(name string, value any) {
-	e.Variables = append(e.Variables, Variable{name, fmt.Sprint(value)})
+	if v := (Variable{name, fmt.Sprint(value)}); !slices.Contains(e.Variables, v) {
+		e.Variables = append(e.Variables, v)
+	}
 }
 
 func (e *Environment) add(arguments ...any) {

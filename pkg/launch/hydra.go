@@ -24,6 +24,6 @@ var hydra = launcher{
 		if c.equal() == nil {
 			e.set("I_MPI_PERHOST", len(c.head().Ranks))
 		}
-		e.set(variableSplit, numbers(c.Split))
+		e.program(c)
 	},
 }

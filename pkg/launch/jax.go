@@ -21,6 +21,7 @@ var jax = launcher{
 		w := command{of: ofJAX, Environment: e}
 		w.tell(engine.ForHead, address(c.head().Host, c.port(jaxPort)))
 		w.tell(engine.ForProcesses, len(c.Pods))
+		e.program(c)
 	},
 	pod: func(c *Copy, p *Pod, e *Environment) {
 		w := command{of: ofJAX, Environment: e}

@@ -79,7 +79,7 @@ func NewJob(plan *v1alpha1.ShardingPlanSpec, spec *v1alpha1.DeviceMeshSpec, opti
 	if int(plan.Copies()) != len(copies) {
 		return nil, fmt.Errorf("the plan has %d copies and the mesh %d: give the plan that the mesh was made from (%s)", plan.Copies(), len(copies), spec.Plan)
 	}
-	pods, err := cut(copies, spec.Members, podSizeOf(spec.Engine, options.Launcher, copies, options.PodDevices))
+	pods, err := cut(copies, spec.Members, podSizes(spec.Engine, options.Launcher, copies, options.PodDevices))
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ var megatron = launcher{
 	check: (*Copy).equalRuns,
 	shared: func(c *Copy, e *Environment) {
 		torchrun.shared(c, e)
+		e.checkpoint(c)
 		s, w := &c.Strategy, &command{of: ofMegatron, Environment: e}
 		w.tell(engine.ForTensor, s.Tensor)
 		w.tell(engine.ForPipeline, s.Pipeline)

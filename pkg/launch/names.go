@@ -28,8 +28,14 @@ const (
 	variableArguments = "RANKWRIGHT_ARGS"
 	// variableCheckpoint holds the id of the checkpoint that the plan was made for, where it is known.
 	variableCheckpoint = "RANKWRIGHT_CHECKPOINT"
-	// variableSplit holds the layers of each stage, for programs that read them themselves.
-	variableSplit = "RANKWRIGHT_LAYER_SPLIT"
+	// What programs read themselves: the revision of the checkpoint, the format of the weights, the degrees, the layers of each stage, the job.
+	variableRevision = "RANKWRIGHT_REVISION"
+	variableWeights  = "RANKWRIGHT_WEIGHTS"
+	variableDegrees  = "RANKWRIGHT_DEGREES"
+	variableSplit    = "RANKWRIGHT_LAYER_SPLIT"
+	variableTraining = "RANKWRIGHT_TRAINING"
+	// variableDeepSpeed holds the path of a configuration for deepspeed.initialize.
+	variableDeepSpeed = "RANKWRIGHT_DEEPSPEED_CONFIG"
 	// variableBackend holds what a program gives torch's init_process_group as its backend.
 	variableBackend = "RANKWRIGHT_TORCH_BACKEND"
 )

@@ -17,7 +17,7 @@ var openMPI = launcher{
 	},
 	shared: func(c *Copy, e *Environment) {
 		openMPIVariables(c, e)
-		e.set(variableSplit, numbers(c.Split))
+		e.program(c)
 		e.add("-n", c.World, "--hostfile", c.path("hostfile"), "--map-by", "slot")
 	},
 }

@@ -16,7 +16,7 @@ var plainEnv = launcher{
 		if c.Backend != "" {
 			e.set(variableBackend, c.Backend)
 		}
-		e.set(variableSplit, numbers(c.Split))
+		e.program(c)
 	},
 	pod: func(_ *Copy, p *Pod, e *Environment) {
 		e.set("LOCAL_WORLD_SIZE", len(p.Ranks))

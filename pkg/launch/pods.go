@@ -27,27 +27,60 @@ type Pod struct {
 }
 
 // Pods returns the pods of a mesh in order of index: one for each size of the ranks that a copy has on a node. With a size of 0 it is
-// one for all of them or, where the launcher cannot start such pods, the largest size of equal ones that it can start. The launcher is
-// the engine's where none is named. The error is a SizeError where the size does not divide them; a mesh that leaves a rank without a device is
-// refused as well. No other function decides which pod has which ranks.
+// one for all of them or, where the launcher cannot start such pods, the largest size of equal ones that it can start, for each shape of
+// copies its own. The launcher is the engine's where none is named. The error is a SizeError where the size does not divide them; a mesh that
+// leaves a rank without a device is refused as well. No other function decides which pod has which ranks.
 func Pods(spec *v1alpha1.DeviceMeshSpec, size int, launcher string) ([]Pod, error) {
 	copies, err := mesh.Copies(spec, nil)
 	if err != nil {
 		return nil, err
 	}
-	pods, err := cut(copies, spec.Members, podSizeOf(spec.Engine, launcher, copies, size))
+	pods, err := cut(copies, spec.Members, podSizes(spec.Engine, launcher, copies, size))
 	return slices.Concat(pods...), err
 }
 
-// podSizeOf returns the size that is given or, where that is 0 and a launcher cannot start pods of whole nodes, the largest size with
-// which it can start every copy and that leaves tensor ranks together; 0 where there is none, so that the launcher says why.
-func podSizeOf(of v1alpha1.Engine, launcher string, copies []mesh.Copy, size int) int {
+// OnNodes returns a function that tells the devices of each pod that a plan has on each of its nodes, in order of pods, as a placement's launch asks
+// for them. There are none where no pods can be made of the plan, which whoever starts them is told.
+func OnNodes(asked *v1alpha1.Launch) func(*v1alpha1.ShardingPlanSpec) map[string][][]v1alpha1.DeviceID {
+	return func(plan *v1alpha1.ShardingPlanSpec) map[string][][]v1alpha1.DeviceID {
+		described, err := mesh.FromPlan("", plan, nil)
+		if err != nil {
+			return nil
+		}
+		pods, err := Pods(described, asked.PodDevices(), asked.Starter())
+		if err != nil {
+			return nil
+		}
+		nodes := map[string][][]v1alpha1.DeviceID{}
+		for i := range pods {
+			nodes[pods[i].Node] = append(nodes[pods[i].Node], pods[i].Devices)
+		}
+		return nodes
+	}
+}
+
+// podSizes returns the size of the pods of each copy: the one that is given or, where that is 0, what the launcher can start.
+func podSizes(of v1alpha1.Engine, launcher string, copies []mesh.Copy, size int) []int {
+	sizes := slices.Repeat([]int{size}, len(copies))
 	e, err := engine.Find(of)
 	if size != 0 || err != nil {
-		return size
+		return sizes
 	}
 	l, err := find(cmp.Or(launcher, e.Launchers[0]))
-	if err != nil || l.check == nil || startable(l, copies, 0) {
+	if err != nil || l.check == nil {
+		return sizes
+	}
+	for first, last := 0, 0; first < len(copies); first = last {
+		last = first + int(copies[first].Shape.Replicas)
+		copy(sizes[first:last], slices.Repeat([]int{largestSize(l, copies[first:last])}, last-first))
+	}
+	return sizes
+}
+
+// largestSize returns the largest size with which a launcher can start copies of one shape and that leaves tensor ranks together: 0, which is
+// whole nodes, where it can, and where there is none, so that the launcher says why.
+func largestSize(l *launcher, copies []mesh.Copy) int {
+	if startable(l, copies, 0) {
 		return 0
 	}
 	run := 0
@@ -62,9 +95,9 @@ func podSizeOf(of v1alpha1.Engine, launcher string, copies []mesh.Copy, size int
 	return 0
 }
 
-// startable says whether a launcher can start all copies in pods of a size.
+// startable says whether a launcher can start all copies, which are of one shape, in pods of a size.
 func startable(l *launcher, copies []mesh.Copy, size int) bool {
-	pods, err := cut(copies, nil, size)
+	pods, err := cut(copies, nil, slices.Repeat([]int{size}, len(copies)))
 	if err != nil {
 		return false
 	}
@@ -126,8 +159,8 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("pods of %d devices do not divide the %d of copy %d on %s: use a divisor, or none for all (%s)", e.Size, e.Devices, e.Copy, e.Node, podSize)
 }
 
-// cut cuts each copy into pods, numbered in order of copy and first rank.
-func cut(copies []mesh.Copy, members []v1alpha1.MeshMember, size int) ([][]Pod, error) {
+// cut cuts each copy into pods of its size, numbered in order of copy and first rank.
+func cut(copies []mesh.Copy, members []v1alpha1.MeshMember, sizes []int) ([][]Pod, error) {
 	addresses := make(map[string]string, len(members))
 	for i := range members {
 		addresses[members[i].Node] = members[i].Address
@@ -136,7 +169,7 @@ func cut(copies []mesh.Copy, members []v1alpha1.MeshMember, size int) ([][]Pod, 
 	for number := range copies {
 		for _, whole := range byNode(number, copies[number].Seats()) {
 			whole.Address = addresses[whole.Node]
-			parts, err := whole.parts(size)
+			parts, err := whole.parts(sizes[number])
 			if err != nil {
 				return nil, err
 			}

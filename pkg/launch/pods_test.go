@@ -67,6 +67,28 @@ func TestPods(t *testing.T) {
 	}
 }
 
+// Copies of each shape are cut by themselves: what one shape lies on asks for no smaller pods of another.
+func TestPodsOfSeveralShapes(t *testing.T) {
+	_, spec := fixture{engine: v1alpha1.EngineVLLM, strategy: copies(degrees(4, 1, 1), 2), nodes: []int{4, 4}}.plan(t)
+	spec.Replicas = 3
+	spec.OtherShapes = []v1alpha1.MeshShape{{FirstReplica: 2, Replicas: 1, WorldSize: 5, Dimensions: []v1alpha1.MeshDimension{{Name: "pp", Size: 5}}}}
+	spec.Members = append(spec.Members,
+		v1alpha1.MeshMember{Node: "n2", Replica: 2, Devices: []v1alpha1.DeviceID{"nvidia-0", "nvidia-1", "nvidia-2"}},
+		v1alpha1.MeshMember{Node: "n3", Replica: 2, FirstRank: 3, Devices: []v1alpha1.DeviceID{"nvidia-0", "nvidia-1"}})
+	pods, err := Pods(spec, 0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range pods {
+		got = append(got, fmt.Sprintf("%d %s %v", pods[i].Copy, pods[i].Node, pods[i].Ranks))
+	}
+	want := []string{"0 n0 [0 1 2 3]", "1 n1 [0 1 2 3]", "2 n2 [0]", "2 n2 [1]", "2 n2 [2]", "2 n3 [3]", "2 n3 [4]"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pods (-want +got):\n%s", diff)
+	}
+}
+
 func TestSizesThatDoNotDivide(t *testing.T) {
 	_, spec := fixture{engine: v1alpha1.EngineVLLM, strategy: degrees(3, 1, 1)}.plan(t)
 	for _, size := range []int{2, 4, -1} {

@@ -24,7 +24,7 @@ func (j *Job) runsOn(e *engine.Engine) error {
 		if err := j.runsThere(e, c); err != nil {
 			return fmt.Errorf("%s cannot run copy %d: %w", e.Name, c.Number, err)
 		}
-		if err := c.runsOn(e); err != nil {
+		if err := c.runsOn(e, j.pads(e, c)); err != nil {
 			return fmt.Errorf("%s cannot run copy %d: %w", e.Name, c.Number, err)
 		}
 	}
@@ -57,11 +57,27 @@ func (j *Job) known(node string, id v1alpha1.DeviceID) engine.Device {
 	return engine.Device{Vendor: id.Vendor()}
 }
 
+// pads says whether the engine adds heads on all devices of the copy.
+func (j *Job) pads(e *engine.Engine, c *Copy) bool {
+	for i := range c.Pods {
+		for _, id := range c.Pods[i].Devices {
+			if on := j.known(c.Pods[i].Node, id); e.Cores(&on) == 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // runsOn says why an engine cannot run the copy: its degrees or its stages.
-func (c *Copy) runsOn(e *engine.Engine) error {
+func (c *Copy) runsOn(e *engine.Engine, pads bool) error {
 	s := &c.Strategy
+	architecture := &c.model.Architecture
+	if pads && c.Training == nil {
+		architecture = engine.Padded(architecture, int(s.Tensor))
+	}
 	asked := engine.Case{
-		Model: c.model.Name, Architecture: &c.model.Architecture, Tensor: int(s.Tensor), Stages: int(s.Pipeline), Data: int(s.Data),
+		Model: c.model.Name, Architecture: architecture, Tensor: int(s.Tensor), Stages: int(s.Pipeline), Data: int(s.Data),
 		Context: int(s.Context), Expert: max(1, int(s.Expert)),
 	}
 	if c.Limits == nil {

@@ -16,9 +16,7 @@ var tensorRTLLM = launcher{
 	},
 	shared: func(c *Copy, e *Environment) {
 		openMPIVariables(c, e)
-		if c.model.Checkpoint != "" {
-			e.set(variableCheckpoint, c.model.Checkpoint)
-		}
+		e.checkpoint(c)
 		(&command{of: ofTensorRT, Environment: e}).tell(engine.ForFile, c.path("trtllm.yaml"))
 	},
 }

@@ -1,5 +1,7 @@
 package memory
 
+import "github.com/rankwright/rankwright/api/v1alpha1"
+
 // activations is what a pass needs while it runs: the tensors that are alive at once in the widest part of a layer, or
 // the sampler with the step's hidden states beside it, whichever is more.
 type activations struct {
@@ -17,15 +19,22 @@ type activations struct {
 }
 
 // keptWidths is how many values of the hidden size are alive for each token beside the widest part: residual, normed
-// input, output, and one being written.
+// input, output, and one being written. A residual of several streams is alive whole, and so is the one being written.
 const keptWidths = 4
+
+func widthsKept(a *v1alpha1.Architecture) int64 {
+	if c := a.Attention.Compressed; c != nil && c.Streams > 1 {
+		return keptWidths + 2*(int64(c.Streams)-1)
+	}
+	return keptWidths
+}
 
 func activationsOf(s *Setup, c *Counter) activations {
 	a := &s.Model.Architecture
 	act := activations{
 		tokens: ceil(s.Inference.BatchedTokens, int64(s.Layout.Context)), sequences: s.Inference.BatchedSequences,
 		hidden: int64(a.HiddenSize), vocabulary: int64(a.VocabSize),
-		kept: keptWidths, wide: widest(s, c), element: plainBytes(s.Weights), slack: c.engine.Slack, sampler: c.engine.Sampler,
+		kept: widthsKept(a), wide: widest(s, c), element: plainBytes(s.Weights), slack: c.engine.Slack, sampler: c.engine.Sampler,
 	}
 	act.drafted = s.Inference.Drafted
 	if s.Inference.MediaTokens > 0 {

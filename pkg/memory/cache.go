@@ -22,6 +22,10 @@ type cache struct {
 	shared int64
 	// ahead is how many tokens of a step layers with a window keep beside the window.
 	ahead int64
+	// pool are the blocks that compressed attention shares; nil where each layer has its own. A sequence's windows and states take pooled of them, and
+	// a step so many more.
+	pool            *engine.SharedBlocks
+	pooled, stepped int64
 }
 
 // keepingWhole returns a model whose windowed layers keep all tokens where an engine's do; elsewhere the model as it is.
@@ -45,6 +49,12 @@ func (f *Footprint) caching() cache {
 	if f.counter.engine.Lookahead {
 		c.ahead = s.Inference.BatchedTokens
 	}
+	if c.compresses() && f.counter.engine.Shared != nil {
+		c.pool = f.counter.engine.Shared
+		c.block = c.pool.Tokens
+		c.pooled = c.windowBlocks(0)
+		c.stepped = c.windowBlocks(c.ahead) - c.pooled
+	}
 	return c
 }
 
@@ -67,10 +77,18 @@ func (c *cache) encoded(layer int) int64 {
 }
 
 // token returns the bytes of one token's cache in a layer.
-func (c *cache) token(layer int) int64 { return bounded(c.bytesOf(layer, 1)) }
+func (c *cache) token(layer int) int64 {
+	if c.compresses() {
+		return c.compressedToken(layer)
+	}
+	return bounded(c.bytesOf(layer, 1))
+}
 
-// input returns how many tokens of an encoder's output a layer keeps of each sequence, in whole blocks.
+// input returns how many tokens take as much as what a layer keeps of each sequence beside its tokens, in whole blocks.
 func (c *cache) input(layer int) int64 {
+	if c.compresses() {
+		return c.near(layer)
+	}
 	if encoded := c.encoded(layer); encoded > 0 {
 		return c.blocks(encoded / max(1, c.bytesOf(layer, 1)))
 	}
@@ -82,6 +100,9 @@ func (c *cache) input(layer int) int64 {
 // block more than its length, because it does not start at the edge of a block. A layer with a state of fixed size keeps
 // 1.
 func (c *cache) kept(layer int) (sequence, step int64) {
+	if c.compresses() {
+		return c.compressed(layer)
+	}
 	one, most := c.bytesOf(layer, 1), c.bytesOf(layer, anyLength)
 	if one <= 0 || most <= one {
 		return min(1, max(0, one)), 0

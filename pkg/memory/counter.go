@@ -26,6 +26,14 @@ type Counter struct {
 	loadsWhole bool
 }
 
+// graphs returns what recorded launches take of what the engine may take; 0 in training.
+func (c *Counter) graphs() int64 {
+	if c.setup.Training != nil {
+		return 0
+	}
+	return c.engine.Graphs
+}
+
 // form is layers whose memory is equal.
 type form struct {
 	layer   int   // the first of them
@@ -82,7 +90,7 @@ func (c *Counter) Footprint(l Layout, tokens, sequences int64, d Device) (*Footp
 		return nil, err
 	}
 	s.Layout = l
-	f := &Footprint{counter: c, setup: s, layers: int(s.Model.Architecture.Layers), norm: c.norm, engine: bounded(c.constants.OutsideBytes)}
+	f := &Footprint{counter: c, setup: s, layers: int(s.Model.Architecture.Layers), norm: c.norm, engine: bounded(c.constants.OutsideBytes + c.graphs())}
 	if s.Training != nil {
 		f.train()
 	} else {

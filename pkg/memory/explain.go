@@ -33,10 +33,17 @@ func (f *Footprint) Explain(first, end int) []Line {
 	} else {
 		lines = append(lines, f.training.explain(f, u, first, end)...)
 	}
+	graphs := f.Graphs()
 	lines = append(lines, Line{
-		"engine", "process", u.Engine, fmt.Sprintf("%d B", u.Engine),
+		"engine", "process", u.Engine - graphs, fmt.Sprintf("%d B", u.Engine-graphs),
 		"what a process took outside the allocator in published start-up logs",
 	})
+	if graphs > 0 {
+		lines = append(lines, Line{
+			"engine", "CUDA graphs", graphs, fmt.Sprintf("%d B", graphs),
+			"the most that this release was seen to count for them in start-up logs of usual services",
+		})
+	}
 	if u.Communication > 0 {
 		lines = append(lines, Line{
 			"communication", "buffers", u.Communication, fmt.Sprintf("%d B", u.Communication),
@@ -111,9 +118,6 @@ func (f *Footprint) explainWeights(first, end int) []Line {
 		sum := f.trained.of(first, end)
 		lines = append(lines, Line{"weights", "adapters", t.adapters(sum), fmt.Sprintf("%d parameters × %d B / %d ranks", sum, plainBytes(s.Weights), t.weightRanks), ""})
 	}
-	if t := f.training; t != nil && t.gathered > 0 {
-		lines = append(lines, Line{"weights", "gathered", t.gathered, fmt.Sprintf("2 layers × %d B", t.gathered/2), "the layer in use and the next one, whole"})
-	}
 	return lines
 }
 
@@ -163,6 +167,9 @@ func (f *Footprint) explainCache(first, end int) []Line {
 		}
 		if held < c.blocks(c.length) {
 			line.Note += ", a window"
+		}
+		if c.pool != nil {
+			line.Note += ", of which windows and states take some"
 		}
 		if step > 0 {
 			line.Bytes = bounded(line.Bytes + times(int64(g.count), step, c.token(g.first)))

@@ -29,6 +29,9 @@ func (t *training) explain(f *Footprint, u Use, first, end int) []Line {
 		{"optimizer", "states", u.Optimizer, shares(t.states.optimizer, t.states.optimizerRanks), ""},
 	}
 	lines = append(lines, t.explainKept(f, first, end)...)
+	if t.gathered > 0 {
+		lines = append(lines, Line{"activations", "gathered weights", t.gathered, fmt.Sprintf("2 layers × %d B", t.gathered/2), "the layer in use and the next one, whole"})
+	}
 	if t.recomputed > 0 {
 		lines = append(lines, Line{"activations", "recomputed", t.recomputed, fmt.Sprintf("1 layer × %d B", t.recomputed), "what the backward pass computes again of a layer"})
 	}

@@ -163,6 +163,9 @@ func (f *Footprint) Layers() int { return f.layers }
 // Setup returns the setup with its defaults filled in.
 func (f *Footprint) Setup() Setup { return f.setup }
 
+// Graphs returns what recorded launches take of a device among the bytes of the engine; how much they do is known to no better than that.
+func (f *Footprint) Graphs() int64 { return f.counter.graphs() }
+
 // sequences returns how many of the instance's sequences a device keeps the cache of.
 func (f *Footprint) sequences() int64 {
 	if f.setup.Inference == nil {

@@ -189,8 +189,7 @@ func (t *training) use(u *Use, f *Footprint, first, end int) {
 	u.Weights += t.adapters(sum.rest)
 	s := &t.states
 	u.Gradients, u.Optimizer = s.share(sum, s.gradient, s.gradientRanks), s.share(sum, s.optimizer, s.optimizerRanks)
-	u.Weights = bounded(u.Weights + t.gathered)
-	u.Activations = bounded(f.kept.of(first, end) + t.recomputed)
+	u.Activations = bounded(f.kept.of(first, end) + t.recomputed + t.gathered)
 	if end == f.layers {
 		u.Activations = bounded(u.Activations + t.loss)
 	}

@@ -5,7 +5,7 @@ type Use struct {
 	// Weights are resident, with the padding of kernels.
 	Weights int64 `json:"weightsBytes"`
 	Cache   int64 `json:"kvCacheBytes"`
-	// Activations are alive during a step; in training they are kept for the backward pass.
+	// Activations are alive during a step; in training they are kept for the backward pass, and weights that are shared out are whole for a moment.
 	Activations int64 `json:"activationsBytes"`
 	Gradients   int64 `json:"gradientsBytes,omitempty"`
 	Optimizer   int64 `json:"optimizerBytes,omitempty"`

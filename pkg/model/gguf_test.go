@@ -16,7 +16,7 @@ func TestGGUFOfTheCatalogue(t *testing.T) {
 	if attention, head, known := m.Kept(m.Native); attention != v1alpha1.INT8 || head != v1alpha1.INT8 || !known {
 		t.Errorf("attention is in %s, the head in %s: %v", attention, head, known)
 	}
-	if _, _, known := mustLookup(t, "GPT-OSS-20B").Kept(v1alpha1.MXFP4); known {
+	if attention, head, known := mustLookup(t, "GPT-OSS-20B").Kept(v1alpha1.MXFP4); attention != v1alpha1.BF16 || head != v1alpha1.BF16 || !known {
 		t.Error("the publisher's checkpoint is taken for a file of blocks")
 	}
 }

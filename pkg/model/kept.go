@@ -63,29 +63,30 @@ func (m *Model) Keep(native v1alpha1.Precision, blocks map[string]Block) {
 	m.Native, m.storage = native, s
 }
 
-// Kept returns the formats in which a file has the attention of the first layer, for what is no routed expert, and the head: the next
-// wider of INT4, INT8 and BF16, since blocks of other widths are expanded to these. It returns false where no file states them.
+// Kept returns the formats in which a checkpoint has the attention of the first layer, for what is no routed expert, and the head: the next
+// wider of its own 4 bits, INT8 and BF16, since blocks of other widths are expanded to these. It returns false where neither a file nor a
+// checkpoint in 4 bits states them.
 func (m *Model) Kept(p v1alpha1.Precision) (attention, head v1alpha1.Precision, known bool) {
 	s := m.published(p)
-	if s == nil || !s.kept {
+	if s == nil || !s.kept && p != v1alpha1.MXFP4 && p != v1alpha1.INT4 {
 		return "", "", false
 	}
 	var first *format
-	for of := query; of < modules && first == nil; of++ {
-		if !of.routed() {
-			first = s.of(of, 0, nil)
-		}
+	for of := query; of <= recurrentOut && first == nil; of++ {
+		first = s.of(of, 0, nil)
 	}
-	return wider(first), wider(s.head), true
+	return wider(first, p), wider(s.head, p), true
 }
 
 // wider returns the next wider of the formats that weights are computed from.
-func wider(f *format) v1alpha1.Precision {
+func wider(f *format, p v1alpha1.Precision) v1alpha1.Precision {
 	switch {
 	case f == nil || f.bits > 8:
 		return v1alpha1.BF16
 	case f.bits > 4:
 		return v1alpha1.INT8
+	case p == v1alpha1.MXFP4:
+		return p
 	default:
 		return v1alpha1.INT4
 	}

@@ -16,10 +16,15 @@ func (m *Model) KVBytesPerToken(p v1alpha1.Precision) int64 {
 
 // widthPerToken returns the number of values that a token adds to the cache of a layer that looks at the whole context.
 func widthPerToken(a *v1alpha1.Architecture, layer int) int64 {
-	if r := ratio(a, layer); r > 0 {
-		return ceil(compressedValues(a, layer, r)-compressedValues(a, layer, 0), r)
+	r := ratio(a, layer)
+	if r <= 0 {
+		return kvWidth(a, layer, 1)
 	}
-	return kvWidth(a, layer, 1)
+	width := int64(a.Attention.HeadDim)
+	if r == overlapping {
+		width = add(width, int64(a.Attention.Compressed.Indexer.HeadDim))
+	}
+	return ceil(width, r)
 }
 
 // layerKVBytes returns the bytes that one sequence of some tokens keeps in a layer: its cache, capped by the window where
@@ -41,7 +46,7 @@ func (m *Model) layerCacheBytesPerRank(layer int, tokens int64, tensor int, p v1
 		return 0
 	}
 	if a.Attention.Compressed != nil {
-		return stored(compressedValues(a, layer, max(0, tokens)), p)
+		return m.CompressedCache(layer, p).kept(int64(a.Attention.SlidingWindow), max(0, tokens))
 	}
 	if w := window(a, layer); w > 0 {
 		tokens = min(tokens, w)

@@ -18,6 +18,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/rankwright/rankwright/internal/await"
+	"github.com/rankwright/rankwright/internal/measure/measuretest"
 )
 
 // watched runs a source until the test ends; what it notifies comes on the channel.
@@ -188,6 +189,6 @@ func TestEventAsksForADetection(t *testing.T) {
 // isWatched is the metric of a source.
 func isWatched(t *testing.T, agent *Agent, source string) bool {
 	t.Helper()
-	return slices.Contains(gathered(t, agent.metrics.registry, "rankwright_node_agent_event_source_up"),
-		"rankwright_node_agent_event_source_up{source="+source+"} 1")
+	return slices.Contains(measuretest.Series(t, agent.metrics.registry, "rankwright_node_agent_event_source_up"),
+		"rankwright_node_agent_event_source_up{node="+agent.options.NodeName+",source="+source+"} 1")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/measure"
+	"github.com/rankwright/rankwright/pkg/detect"
 )
 
 // Results of a publication, as the metric counts them. Conflict is a publication of which labels or
@@ -50,9 +51,11 @@ const allBackends = "all"
 // metrics are the agent's own, in a registry of their own: linked libraries add nothing.
 type metrics struct {
 	registry *prometheus.Registry
+	// named registers what has the label of the node.
+	named    prometheus.Registerer
+	devices  *deviceTables
+	backends *measure.Table
 	duration *prometheus.HistogramVec
-	devices  *prometheus.GaugeVec
-	backends *prometheus.GaugeVec
 	publish  *prometheus.CounterVec
 	lastScan prometheus.Gauge
 	scans    *prometheus.CounterVec
@@ -61,23 +64,23 @@ type metrics struct {
 	gpuErrors   *prometheus.CounterVec
 	// questions are those to the kubelet, and unknown what it says that pods hold, and that is not in the inventory.
 	questions *prometheus.CounterVec
-	unknown   *prometheus.GaugeVec
+	unknown   *measure.Table
 	readings  []reading
-	// health is by device: 1 for the state that it is in; transitions count the changes.
-	health      *prometheus.GaugeVec
+	// transitions count the changes of devices' health.
 	transitions *prometheus.CounterVec
 }
 
-func newMetrics(version string) *metrics {
+// newMetrics makes the metrics of the agent of a node. All have its name: ids of devices are those of other nodes, too.
+func newMetrics(node, version string) *metrics {
 	registry := prometheus.NewRegistry()
-	maker := measure.For(registry)
+	named := prometheus.WrapRegistererWith(prometheus.Labels{"node": node}, registry)
+	maker := measure.For(named)
 	m := &metrics{
-		registry: registry,
-		duration: maker.Histograms("node_agent_detect_duration_seconds", "Time that each detection backend took, and all together.",
+		registry: registry, named: named, devices: newDeviceTables(maker),
+		duration: maker.Histograms("node_agent_detect_duration_seconds", "Time that each detection backend took that was not Absent, and all together.",
 			// From a warm sysfs to a driver tool without persistence mode on eight devices.
 			prometheus.ExponentialBuckets(0.001, 4, 8), "backend"),
-		devices: maker.Gauges("node_agent_devices", "Devices in the inventory.", "vendor", "health"),
-		backends: maker.Gauges("node_agent_backend_state", "1 for the state that a detection backend is in, 0 for the others.",
+		backends: maker.Table("node_agent_backend_state", "1 for the state that a detection backend is in, 0 for the others.",
 			"backend", "state"),
 		publish: maker.Counters("node_agent_publish_total",
 			"Publications by result: written, unchanged, conflict (labels or fields held by others), error.", "result"),
@@ -93,11 +96,9 @@ func newMetrics(version string) *metrics {
 			"pci", "type", "xid"),
 		questions: maker.Counters("node_agent_pod_resources_requests_total",
 			"Times that the kubelet was asked which pod holds which device, by result: answered, failed.", "result"),
-		unknown: maker.Gauges("node_agent_unknown_allocated_devices",
+		unknown: maker.Table("node_agent_unknown_allocated_devices",
 			"Devices that pods hold and of which nothing tells which of the inventory they are, by resource or DRA driver.", "resource"),
 		readings: newReadings(maker),
-		health: maker.Gauges("device_health", "1 for the state of health that a device is in, 0 for the others.",
-			"device", "vendor", "state"),
 		transitions: maker.Counters("device_health_transitions_total",
 			"Changes of devices' health, by the state and the reason that they changed to.", "vendor", "state", "reason"),
 	}
@@ -116,24 +117,33 @@ func newMetrics(version string) *metrics {
 	return m
 }
 
-func (m *metrics) observeBackend(name string, took time.Duration) {
-	m.duration.WithLabelValues(name).Observe(took.Seconds())
+// took records the times of a detection. Backends that have nothing on this node are most of them: each would be a histogram that tells nothing.
+func (m *metrics) took(report *detect.Report, all time.Duration) {
+	absent := map[string]bool{}
+	for _, b := range report.Status.Backends {
+		absent[b.Name] = b.State == v1alpha1.BackendAbsent
+	}
+	for _, t := range report.Times {
+		if !absent[t.Backend] {
+			m.duration.WithLabelValues(t.Backend).Observe(t.Elapsed.Seconds())
+		}
+	}
+	m.duration.WithLabelValues(allBackends).Observe(all.Seconds())
 }
 
 var backendStates = []v1alpha1.BackendState{
 	v1alpha1.BackendFound, v1alpha1.BackendAbsent, v1alpha1.BackendDegraded, v1alpha1.BackendFailed,
 }
 
-var healthStates = []v1alpha1.HealthState{v1alpha1.Healthy, v1alpha1.Degraded, v1alpha1.Unhealthy, v1alpha1.Unknown}
-
 func (m *metrics) scanned(status *v1alpha1.AcceleratorInventoryStatus, end time.Time) {
 	m.lastScan.Set(float64(end.Unix()))
-	m.backends.Reset()
+	var rows []measure.Row
 	for _, b := range status.Backends {
 		for _, state := range backendStates {
-			m.backends.WithLabelValues(b.Name, string(state)).Set(measure.Bool(b.State == state))
+			rows = append(rows, measure.Row{Value: measure.Bool(b.State == state), Labels: []string{b.Name, string(state)}})
 		}
 	}
+	m.backends.Set(rows)
 }
 
 func (m *metrics) published(outcome published, err error) {
@@ -144,18 +154,16 @@ func (m *metrics) published(outcome published, err error) {
 	if err != nil {
 		return
 	}
-	m.devices.Reset()
-	m.health.Reset()
-	for _, d := range outcome.status.Devices {
-		m.devices.WithLabelValues(d.Vendor, string(d.Health.State)).Inc()
-		for _, state := range healthStates {
-			m.health.WithLabelValues(string(d.ID), d.Vendor, string(state)).Set(measure.Bool(d.Health.State == state))
-		}
-	}
-	m.unknown.Reset()
+	m.devices.set(&outcome.status)
+	unknown := map[string]float64{}
 	for _, name := range outcome.allocations.Unknown {
-		m.unknown.WithLabelValues(name.Resource).Inc()
+		unknown[name.Resource]++
 	}
+	rows := make([]measure.Row, 0, len(unknown))
+	for resource, n := range unknown {
+		rows = append(rows, measure.Row{Value: n, Labels: []string{resource}})
+	}
+	m.unknown.Set(rows)
 }
 
 func (m *metrics) askedKubelet(err error) {

@@ -77,7 +77,7 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client for %s: %w", config.Host, err)
 	}
-	m, gate := newMetrics(options.Version), newDriverGate()
+	m, gate := newMetrics(options.NodeName, options.Version), newDriverGate()
 	devices := &deviceHealth{monitor: gpuMonitor{why: "it is not installed beside the agent, or may run nothing (--no-exec)"}}
 	a := &Agent{
 		options: options, log: options.Log, clock: options.Clock, client: c, metrics: m, gate: gate,

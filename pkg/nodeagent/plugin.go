@@ -50,7 +50,7 @@ func (s servers) account() serving.Account {
 
 // newPlugin prepares the device plugin, which keeps the specifications by which containers get devices, too. What it has to tell is published in the next turn.
 func (a *Agent) newPlugin(options serving.Options) *serving.Plugin {
-	options.Log, options.Clock, options.Registry = a.log, a.clock, a.metrics.registry
+	options.Log, options.Clock, options.Registry = a.log, a.clock, a.metrics.named
 	options.Changed = a.publishSoon
 	options.Allocated = a.Poke
 	if options.Commands != nil {
@@ -64,7 +64,7 @@ func (a *Agent) newDriver(options dra.Options, inject serving.Inject) *dra.Drive
 	options.Client = a.client
 	options.Node, options.Config = a.options.NodeName, a.options.Serving.Config
 	options.CDIFolder, options.Inject = injection.Folder(a.options.Serving.CDIFolder), inject
-	options.Log, options.Clock, options.Metrics = a.log, a.clock, a.metrics.registry
+	options.Log, options.Clock, options.Metrics = a.log, a.clock, a.metrics.named
 	options.Changed = a.publishSoon
 	options.Allocated = a.Poke
 	return dra.New(options)

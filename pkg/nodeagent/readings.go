@@ -1,8 +1,6 @@
 package nodeagent
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/rankwright/rankwright/internal/measure"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
@@ -11,14 +9,14 @@ import (
 // reading is a metric of what one sensor of each device showed at the last detection, in the base units of Prometheus: bytes,
 // degrees Celsius, watts, ratios. A device that shows nothing has none.
 type reading struct {
-	gauges *prometheus.GaugeVec
-	scale  float64
-	of     func(backend.Reading) *int64
+	table *measure.Table
+	scale float64
+	of    func(backend.Reading) *int64
 }
 
 func newReadings(maker measure.Maker) []reading {
 	gauges := func(name, help string, scale float64, of func(backend.Reading) *int64) reading {
-		return reading{maker.Gauges("device_"+name, help, "device", "vendor", "product"), scale, of}
+		return reading{maker.Table("device_"+name, help, "device", "vendor", "product"), scale, of}
 	}
 	return []reading{
 		gauges("memory_used_bytes", "Memory in use on the device, by whomever.", 1<<20,
@@ -37,12 +35,13 @@ func newReadings(maker measure.Maker) []reading {
 // read sets the metrics to what a detection read: a reading that is no longer made goes.
 func (m *metrics) read(report detect.Report) {
 	for _, r := range m.readings {
-		r.gauges.Reset()
+		var rows []measure.Row
 		for i := range report.Status.Devices {
 			d := &report.Status.Devices[i]
 			if value := r.of(report.Readings[d.ID]); value != nil {
-				r.gauges.WithLabelValues(string(d.ID), d.Vendor, d.Product).Set(float64(*value) * r.scale)
+				rows = append(rows, measure.Row{Value: float64(*value) * r.scale, Labels: []string{string(d.ID), d.Vendor, d.Product}})
 			}
 		}
+		r.table.Set(rows)
 	}
 }

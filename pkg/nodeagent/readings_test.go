@@ -1,47 +1,22 @@
 package nodeagent
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/measure/measuretest"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
 func ptr[T any](value T) *T { return &value }
 
-// gathered are the metrics of a family's prefix as `name{labels} value`.
-func gathered(t *testing.T, registry *prometheus.Registry, prefix string) []string {
-	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lines []string
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			var labels []string
-			for _, l := range m.GetLabel() {
-				labels = append(labels, l.GetName()+"="+l.GetValue())
-			}
-			if strings.HasPrefix(family.GetName(), prefix) {
-				lines = append(lines, fmt.Sprintf("%s{%s} %g", family.GetName(), strings.Join(labels, ","), m.GetGauge().GetValue()+m.GetCounter().GetValue()))
-			}
-		}
-	}
-	slices.Sort(lines)
-	return lines
-}
-
 func TestReadingsAreMetrics(t *testing.T) {
-	m := newMetrics("v1")
+	m := newMetrics("n", "v1")
 	status := status(nil, h100(0), h100(1), mi300x(0))
 	m.read(detect.Report{Status: status, Readings: backend.Readings{
 		h100(0).ID: {MemoryUsedMiB: ptr[int64](1024), TemperatureMilliC: ptr[int64](41500), PowerMilliW: ptr[int64](70250), UtilizationPercent: ptr[int64](37)},
@@ -49,25 +24,25 @@ func TestReadingsAreMetrics(t *testing.T) {
 		"gone":     {PowerMilliW: ptr[int64](1)},
 	}})
 	want := []string{
-		"rankwright_device_memory_used_bytes{device=nvidia-0000:10:00.0,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 1.073741824e+09",
-		"rankwright_device_power_watts{device=nvidia-0000:10:00.0,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 70.25",
-		"rankwright_device_power_watts{device=nvidia-0000:11:00.0,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 0",
-		"rankwright_device_temperature_celsius{device=nvidia-0000:10:00.0,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 41.5",
-		"rankwright_device_utilization_ratio{device=nvidia-0000:10:00.0,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 0.37",
+		"rankwright_device_memory_used_bytes{device=nvidia-0000:10:00.0,node=n,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 1.073741824e+09",
+		"rankwright_device_power_watts{device=nvidia-0000:10:00.0,node=n,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 70.25",
+		"rankwright_device_power_watts{device=nvidia-0000:11:00.0,node=n,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 0",
+		"rankwright_device_temperature_celsius{device=nvidia-0000:10:00.0,node=n,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 41.5",
+		"rankwright_device_utilization_ratio{device=nvidia-0000:10:00.0,node=n,product=NVIDIA H100 80GB HBM3,vendor=nvidia} 0.37",
 	}
-	if diff := cmp.Diff(want, gathered(t, m.registry, "rankwright_device_")); diff != "" {
+	if diff := cmp.Diff(want, measuretest.Series(t, m.registry, "rankwright_device_")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	m.read(detect.Report{Status: status})
-	if got := gathered(t, m.registry, "rankwright_device_"); len(got) != 0 {
+	if got := measuretest.Series(t, m.registry, "rankwright_device_"); len(got) != 0 {
 		t.Errorf("readings that are no longer made stay: %v", got)
 	}
 }
 
 // Names and helps follow the conventions of Prometheus.
 func TestMetricsFollowTheConventions(t *testing.T) {
-	m := newMetrics("v1")
-	m.observeBackend("nvidia", 1)
+	m := newMetrics("n", "v1")
+	m.took(&detect.Report{Status: status(backends(backendIs("nvidia", v1alpha1.BackendFound))), Times: []detect.BackendTime{{Backend: "nvidia", Elapsed: 1}}}, 1)
 	m.scanned(ptr(status(backends(backendIs("nvidia", v1alpha1.BackendFound)), h100(0))), later.Time)
 	m.published(published{nextState: nextState{known: known{status: status(nil, h100(0))}}}, nil)
 	m.eventSource.WithLabelValues(triggerDev).Set(1)
@@ -87,7 +62,7 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 			t.Errorf("%s: %s", p.Metric, p.Text)
 		}
 	}
-	if got := gathered(t, m.registry, "rankwright_node_agent_scans_total"); len(got) != 10 {
+	if got := measuretest.Series(t, m.registry, "rankwright_node_agent_scans_total"); len(got) != 10 {
 		t.Errorf("%v: want every trigger from the start", got)
 	}
 }

@@ -38,10 +38,7 @@ func (a *Agent) scan(ctx context.Context) error {
 		// Backends that were cut off would look as if they had failed.
 		return fmt.Errorf("detection was cut off: %w", err)
 	}
-	for _, t := range report.Times {
-		a.metrics.observeBackend(t.Backend, t.Elapsed)
-	}
-	a.metrics.observeBackend(allBackends, a.clock.Since(start))
+	a.metrics.took(&report, a.clock.Since(start))
 	a.metrics.scanned(&report.Status, a.clock.Now())
 	a.metrics.read(report)
 	released, _, _ := a.gate.state()

@@ -110,7 +110,7 @@ func allows(t *shape.Problem, s *v1alpha1.Strategy) bool {
 func keep(a *shape.Tier, previous *v1alpha1.ShardingPlanSpec, shapes []place.PreviousShape) *search.Solution {
 	t := a.Problem
 	copies := t.CopiesOf(previous)
-	taken := map[int32]bool{}
+	taken := new(place.Taken)
 	kept := make([]place.KeptCopies, len(shapes))
 	held := 0
 	for i, s := range shapes {

@@ -23,7 +23,7 @@ func findWithRoom(done <-chan struct{}, cluster *fleet.Cluster, request shape.Re
 		if err != nil || !request.Room.Short() {
 			return made, err
 		}
-		crowds := crowding{request: &request, has: podsOn(request.Previous, request.Placement), puts: podsOn(made, request.Placement)}
+		crowds := crowding{request: &request, has: podsOf(&request, request.Previous), puts: podsOf(&request, made)}
 		crowded := crowds.devices(cluster, turn > localTurns)
 		if len(crowded) == 0 {
 			return made, nil
@@ -92,12 +92,21 @@ func freeRefs(cluster *fleet.Cluster, at int) []int32 {
 	return refs
 }
 
-// podsOn returns the devices of each pod that a plan has on each of its nodes: one pod for all devices that a copy has there, unless the
+// podsOf returns the devices of each pod that a plan has on each of its nodes.
+func podsOf(request *shape.Request, made *v1alpha1.ShardingPlanSpec) map[string][][]v1alpha1.DeviceID {
+	switch {
+	case made == nil:
+		return nil
+	case request.Pods != nil:
+		return request.Pods(made)
+	default:
+		return podsOn(made, request.Placement)
+	}
+}
+
+// podsOn is podsOf where nobody knows the launcher: one pod for all devices that a copy has there, unless the
 // placement says how many devices a pod gets. Copies are in order.
 func podsOn(made *v1alpha1.ShardingPlanSpec, placement *v1alpha1.ModelPlacement) map[string][][]v1alpha1.DeviceID {
-	if made == nil {
-		return nil
-	}
 	copies := map[string]map[int32][]v1alpha1.DeviceID{}
 	for i := range made.Nodes {
 		row := &made.Nodes[i]

@@ -37,7 +37,7 @@ func BenchmarkRoom(b *testing.B) {
 				now, usage := crowd(cpus, taken)
 				request := c.request(nodes)
 				request.Room = now.Room("models/chat", fleet.RequestsOf(asking(c.asks)), usage)
-				cluster := now.Cluster(nil, nil)
+				cluster := now.Cluster("", nil, nil)
 				for b.Loop() {
 					_, err := Within(b.Context(), cluster, request)
 					if no := (*Unplaceable)(nil); err != nil && !errors.As(err, &no) {

@@ -65,7 +65,7 @@ func TestPlansKeepOffNodesWithoutRoom(t *testing.T) {
 				now.Host("node-0").Allocatable = nil
 			}
 			request := shape.Request{Placement: plantest.Placement(8192, 16), Model: plantest.Llama(t, 8), Room: now.Room("models/chat", fleet.RequestsOf(asking(c.asks)), usage)}
-			made, err := Within(t.Context(), now.Cluster(nil, nil), request)
+			made, err := Within(t.Context(), now.Cluster("", nil, nil), request)
 			if no := (*Unplaceable)(nil); c.no != "" && (!errors.As(err, &no) || !strings.Contains(no.Message, c.no) || no.Reason != shape.ReasonNoneFree) {
 				t.Errorf("%v; want %q", err, c.no)
 			}
@@ -94,7 +94,7 @@ func TestPlansPutNoMorePodsOnANodeThanFit(t *testing.T) {
 			placement.Spec.Launch = &v1alpha1.Launch{DevicesPerPod: &one}
 		}
 		request := shape.Request{Placement: placement, Model: plantest.Llama(t, 8), Room: now.Room("models/chat", fleet.RequestsOf(asking(asks)), usage)}
-		made, err := Within(t.Context(), now.Cluster(nil, nil), request)
+		made, err := Within(t.Context(), now.Cluster("", nil, nil), request)
 		if no := (*Unplaceable)(nil); err != nil && !errors.As(err, &no) {
 			t.Fatal(err)
 		}

@@ -112,7 +112,7 @@ func write(t *shape.Problem, s *search.Solution) *v1alpha1.ShardingPlanSpec {
 		Model:        plannedModel(t, s),
 		Quantization: s.Tier.Weights,
 		KVCacheType:  s.Tier.Cache,
-		Engine:       t.Engine.Name, EngineVersion: t.Engine.Looked, Serving: t.Served(),
+		Engine:       t.Engine.Name, EngineVersion: t.Engine.Version(), Serving: t.Served(),
 		Training:    t.Workload.Training.DeepCopy(),
 		Estimate:    estimate(t, s),
 		Rejected:    rejected(s),

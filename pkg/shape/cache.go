@@ -33,9 +33,10 @@ type knownModel struct {
 	// splits are the tensor degrees that the model allows, rising.
 	splits []int
 
-	mu    sync.Mutex
-	loads map[loadKey]*figures
-	cuts  map[cutKey]bool
+	mu      sync.Mutex
+	loads   map[loadKey]*figures
+	cuts    map[cutKey]bool
+	weights map[v1alpha1.Precision]int64 // bytes; to add them up over all layers takes longer than most questions to the planner
 }
 
 // cutKey is a format of weights and a tensor degree.
@@ -73,7 +74,7 @@ func (m *Cache) subject(of *model.Model) *knownModel {
 			return s
 		}
 	}
-	s := &knownModel{memo: m, model: copyOf(of), splits: engine.TensorDegrees(&of.Architecture, maxTensor), loads: map[loadKey]*figures{}, cuts: map[cutKey]bool{}}
+	s := &knownModel{memo: m, model: copyOf(of), splits: engine.TensorDegrees(&of.Architecture, maxTensor), loads: map[loadKey]*figures{}, cuts: map[cutKey]bool{}, weights: map[v1alpha1.Precision]int64{}}
 	m.subjects = append(m.subjects, s)
 	m.held.Add(1)
 	return s
@@ -102,6 +103,18 @@ func (s *knownModel) cutsBlocks(key cutKey) bool {
 		s.cuts[key] = cuts
 	}
 	return cuts
+}
+
+// weightBytes returns the bytes of the weights in a format.
+func (s *knownModel) weightBytes(format v1alpha1.Precision) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bytes, ok := s.weights[format]
+	if !ok {
+		bytes = s.model.WeightBytes(format)
+		s.weights[format] = bytes
+	}
+	return bytes
 }
 
 // copyOf returns a copy of a model that later changes of the original do not reach. How the checkpoint stores its weights

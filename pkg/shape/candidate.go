@@ -101,7 +101,7 @@ func (p *Pool) zonesOf(l *Flavor) []zone {
 		for _, at := range p.Zones[i].Parts {
 			if part := &p.Parts[at]; part.Class == l.Class && *part.Wires == *l.Wires {
 				zones[i].Parts = append(zones[i].Parts, at)
-				zones[i].Devices += len(part.Caps)
+				zones[i].add(part)
 			}
 		}
 	}
@@ -200,7 +200,7 @@ func (a *Tier) Shapes(l *Flavor, d Degrees, held map[Shape]bool) iter.Seq[Candid
 				continue
 			}
 			if c := a.On(l, d, stages, caps[:stages*instances]); c.Verdict == Yes {
-				if made = true; !yield(c) {
+				if made = true; !yield(c) || a.sketch {
 					return
 				}
 			}
@@ -329,20 +329,23 @@ func (a *Tier) mixedOn(l *Flavor) []*Candidate {
 		}
 		blocks := blocksOf(caps[:last*instances], last)
 		for stages := first; stages <= last && !t.Stopped(); stages++ {
-			c := &Candidate{
-				Shape: d.Shape(), Flavor: l, Tier: a, Inside: d.Inside,
-			}
-			c.Stages = stages
-			if c.Footprint = a.Footprint(-1, c.Shape); c.Footprint == nil || !t.Runs(c.Shape) {
+			of := d.Shape()
+			of.Stages = stages
+			f := a.Footprint(-1, of)
+			if f == nil || !t.Runs(of) {
 				continue
 			}
+			var ends []int
 			if t.Cuts() != engine.CutAnywhere {
-				if c.Ends = c.Footprint.cutFor(t.Cuts(), blocks[:stages]); c.Ends == nil {
+				if ends = f.cutFor(t.Cuts(), blocks[:stages]); ends == nil {
 					continue
 				}
 			}
-			if c.Footprint.MayHold(blocks[:stages]) && c.Footprint.HasRoom(blocks[:stages]) {
-				found = append(found, c)
+			if !f.MayHold(blocks[:stages]) || !f.HasRoom(blocks[:stages]) {
+				continue
+			}
+			if found = append(found, &Candidate{Shape: of, Flavor: l, Tier: a, Inside: d.Inside, Footprint: f, Ends: ends}); a.sketch {
+				break
 			}
 		}
 	}

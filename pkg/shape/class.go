@@ -36,6 +36,15 @@ type Class struct {
 // Apart says whether devices of the class cannot be ranks of one group.
 func (c *Class) Apart() bool { return !engine.Joins(c.Partition) }
 
+// cores returns among how many cores of a device of the class an engine shares out a tensor rank's part; 1 where it is a part of a device itself,
+// and 0 where the engine adds no heads.
+func (c *Class) cores(e *engine.Engine) int {
+	if cores := e.Cores(&c.device); cores == 0 || c.Partition == "" {
+		return cores
+	}
+	return 1
+}
+
 // Addable says whether a host may get more devices of the class: cards and modules, as the catalogue has the form of each, but neither
 // what is soldered to a board, which has none, nor a part of a device. Where the catalogue does not have the product it is taken for a card.
 func (c *Class) Addable() bool {

@@ -187,7 +187,7 @@ func (t *Problem) joining(p *Pool) *Pool {
 		for _, at := range p.Zones[i].Parts {
 			if part := &p.Parts[at]; !t.Classes[part.Class].Apart() {
 				rest.Zones[i].Parts = append(rest.Zones[i].Parts, at)
-				rest.Zones[i].Devices += len(part.Caps)
+				rest.Zones[i].add(part)
 			}
 		}
 	}

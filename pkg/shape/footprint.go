@@ -21,6 +21,11 @@ type Footprint struct {
 	mu            sync.Mutex
 	// runs caches the length of the longest run of layers by what a device offers.
 	runs map[int64]int
+	// asked is how many stages of at most some bytes there are, as far as that was asked for last.
+	asked struct {
+		most   int64
+		stages int
+	}
 	// reads caches the cuts by what stages read, by the number of stages.
 	reads [][]int
 }
@@ -207,19 +212,37 @@ const leanSequences = 8
 // stagesOf returns how many stages of at most some bytes the layers make, each as long as it can be; above the number of
 // layers where a single layer is too large.
 func (f *Footprint) stagesOf(most int64) int {
-	stages, first := 0, 0
-	for first < f.Layers {
-		end := furthest(first, f.Layers, func(end int) bool { return f.Bytes(first, end) <= most })
-		if end == first {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.asked.stages > 0 && f.asked.most == most { // it is asked for again at once by those who found that there may be as few
+		return f.asked.stages
+	}
+	f.asked.most, f.asked.stages = most, f.countStages(most)
+	return f.asked.stages
+}
+
+func (f *Footprint) countStages(most int64) int {
+	stages, length := 0, f.Layers
+	for first := 0; first < f.Layers; first += length {
+		may := func(end int) bool { return f.Bytes(first, end) <= most }
+		// Most layers are alike, so that a stage is as long as the one before.
+		if end := first + length; stages > 0 && end < f.Layers && may(end) && !may(end+1) {
+			stages++
+			continue
+		}
+		if length = furthest(first, f.Layers, may) - first; length == 0 {
 			return f.Layers + 1
 		}
-		stages, first = stages+1, end
+		stages++
 	}
 	return stages
 }
 
 // HasRoom is a necessary condition for a split: the runs of layers that devices have room for are enough.
-func (f *Footprint) HasRoom(caps []int64) bool {
+func (f *Footprint) HasRoom(caps []int64) bool { return f.Longest(caps) >= f.Layers }
+
+// Longest returns how many layers some devices have room for at most, each for a run of them.
+func (f *Footprint) Longest(caps []int64) int {
 	room, last, longest := 0, int64(-1), 0
 	for _, offer := range caps {
 		if offer != last {
@@ -227,7 +250,7 @@ func (f *Footprint) HasRoom(caps []int64) bool {
 		}
 		room += longest
 	}
-	return room >= f.Layers
+	return room
 }
 
 // longest returns how many consecutive layers fit a device with an offer at most.

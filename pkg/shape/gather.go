@@ -155,7 +155,7 @@ func (g *gather) collectFabrics() {
 
 // addFabric divides a fabric's free devices by zone.
 func (g *gather) addFabric(f *fleet.Fabric, site int32) {
-	if g.nodes == nil {
+	if g.nodes == nil && g.level == nil {
 		all := fabricPart{site: site, devices: make([]int32, len(f.Free))}
 		for i, d := range f.Free {
 			all.devices[i] = g.cluster.Ref(f.Members[d.Member].Node, d.Device)

@@ -90,23 +90,31 @@ func (t *Problem) RefusedNodes() NodeRefusals {
 	return r.judgeNodes(t.Cluster)
 }
 
-// GroupCaps returns the capacities of the largest tensor groups of a size, falling, up to a number of them.
-func (p *Pool) GroupCaps(tensor, most int) []int64 {
-	type run struct {
-		capacity int64
-		count    int
-	}
-	runs := make([]run, 0, 16)
+// groupRun is a number of tensor groups that offer as much.
+type groupRun struct {
+	capacity int64
+	count    int
+}
+
+// groupRuns returns the tensor groups of a size that the pool has, those of the largest capacity first.
+func (p *Pool) groupRuns(tensor int) []groupRun {
+	runs := make([]groupRun, 0, 16)
 	for _, parts := range p.Kinds {
 		part := &p.Parts[parts[0]]
 		if part.Limit < tensor {
 			continue
 		}
 		for last := tensor - 1; last < len(part.Caps); last += tensor {
-			runs = append(runs, run{part.Caps[last], len(parts)})
+			runs = append(runs, groupRun{part.Caps[last], len(parts)})
 		}
 	}
-	slices.SortFunc(runs, func(a, b run) int { return cmp.Compare(b.capacity, a.capacity) })
+	slices.SortFunc(runs, func(a, b groupRun) int { return cmp.Compare(b.capacity, a.capacity) })
+	return runs
+}
+
+// GroupCaps returns the capacities of the largest tensor groups of a size, falling, up to a number of them.
+func (p *Pool) GroupCaps(tensor, most int) []int64 {
+	runs := p.groupRuns(tensor)
 	all := 0
 	for _, r := range runs {
 		all += r.count
@@ -118,4 +126,21 @@ func (p *Pool) GroupCaps(tensor, most int) []int64 {
 		}
 	}
 	return caps
+}
+
+// Blocks divides the largest tensor groups of a size into so many blocks of some groups each, falling, and returns the least capacity of each
+// block; nil where there are too few groups.
+func (p *Pool) Blocks(tensor, each, blocks int) []int64 {
+	least := make([]int64, 0, blocks)
+	groups := 0 // so far
+	for _, r := range p.groupRuns(tensor) {
+		groups += r.count
+		for len(least) < blocks && (len(least)+1)*each <= groups {
+			least = append(least, r.capacity)
+		}
+	}
+	if len(least) < blocks {
+		return nil
+	}
+	return least
 }

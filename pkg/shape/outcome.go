@@ -70,6 +70,14 @@ func (a *Tier) Evaluate(c *Candidate) {
 	t.judge(c, a.Times(c, &rates))
 }
 
+// Keeps says whether a candidate keeps the limits. It evaluates the candidate only where there are any.
+func (c *Candidate) Keeps() bool {
+	if c.Tier.Problem.Limited() {
+		c.Tier.Evaluate(c)
+	}
+	return c.Verdict == Yes
+}
+
 // Times returns the times of a candidate on devices of one kind.
 func (a *Tier) Times(c *Candidate, device *cost.Device) cost.Times {
 	on := a.rated(device)
@@ -212,7 +220,7 @@ func (a *Tier) TrainingOf(c *Candidate, device *cost.Device) *cost.Training {
 		Profile: a.profile, Device: &d, Strategy: cost.Strategy{Tensor: c.Tensor, Pipeline: c.Stages, Expert: c.Expert}, Replicas: c.Data,
 		Local: min(c.Data*context, max(1, c.Flavor.Limit/max(1, c.Tensor))), Context: context, ContextRate: between,
 		Batch: float64(w.GlobalBatch), MicroBatch: float64(max(1, w.MicroBatch)), Sequence: float64(w.SequenceLength),
-		Recompute: w.Recomputes(), Sharding: w.Sharding, SequenceParallel: a.Problem.Engine.Jobs.ShareTokens(w, &a.Problem.Model.Architecture), Virtual: w.Virtual(), FP8: w.Compute == v1alpha1.FP8,
+		Recompute: w.Recomputes(), Sharding: w.Sharding, SequenceParallel: a.Problem.Engine.Jobs.ShareTokens(w, &a.Problem.Model.Architecture), Virtual: w.Virtual(), FP8: w.Compute == v1alpha1.FP8, Fused: a.Problem.Engine.Jobs.Fused,
 		Frozen: w.Method == "LoRA" || w.Method == "QLoRA" || w.Method == "Prefix",
 	}
 }

@@ -47,6 +47,7 @@ func (p *Pool) Devices() int {
 type zone struct {
 	Parts   []int32
 	Devices int
+	Free    int64 // bytes
 }
 
 // Census counts the devices that were looked at, for the message of a refusal.
@@ -117,14 +118,11 @@ type NodeRefusals []fleet.Refusal
 // Refuse says whether nothing on a node matches.
 func (v NodeRefusals) Refuse(node int32) bool { return len(v) > 0 && v[node] != "" }
 
-// judgeNodes returns, by node, why nothing on it matches.
+// judgeNodes returns, by node, why nothing on it matches; nil where everything may.
 func (r *poolRequest) judgeNodes(c *fleet.Cluster) NodeRefusals {
-	asks := r.asksNodes() || c.Tainted()
-	if !asks && r.level == "" {
-		return nil
-	}
-	refused := make(NodeRefusals, len(c.Nodes()))
-	if asks {
+	var refused NodeRefusals
+	if r.asksNodes() || c.Tainted() {
+		refused = make(NodeRefusals, len(c.Nodes()))
 		kept := map[*fleet.NodeEntry]bool{}
 		for ref := range r.keep {
 			kept[c.NodeOf(ref)] = true
@@ -136,12 +134,16 @@ func (r *poolRequest) judgeNodes(c *fleet.Cluster) NodeRefusals {
 			}
 		}
 	}
-	if r.level == "" {
-		return refused
-	}
-	if l := c.Level(r.level); l.None >= 0 {
-		for i, zone := range l.Zones {
-			if zone == l.None && refused[i] == "" {
+	for _, level := range []string{r.Level, r.level} {
+		if level == "" {
+			continue
+		}
+		l := c.Level(level)
+		if l.None >= 0 && refused == nil {
+			refused = make(NodeRefusals, len(c.Nodes()))
+		}
+		for i := range refused {
+			if l.Zones[i] == l.None && refused[i] == "" {
 				refused[i] = RefusedLevel
 			}
 		}
@@ -210,7 +212,15 @@ func (p *Pool) finish(zones int, previous bool) {
 	for i := range p.Parts {
 		z := &p.Zones[p.Parts[i].Zone]
 		z.Parts = append(z.Parts, int32(i))
-		z.Devices += len(p.Parts[i].Caps)
+		z.add(&p.Parts[i])
+	}
+}
+
+// add counts the devices of a part.
+func (z *zone) add(p *Part) {
+	z.Devices += len(p.Caps)
+	for _, capacity := range p.Caps {
+		z.Free += capacity
 	}
 }
 

@@ -27,6 +27,9 @@ type Request struct {
 	Cause Cause
 	// Room is which nodes have room for the placement's pods; nil is room everywhere.
 	Room *fleet.Room
+	// Pods returns the devices of each pod that a plan has on each of its nodes, as its launcher is started; nil takes one pod for all that a copy
+	// has on a node, or one for each so many devices as the placement says.
+	Pods func(*v1alpha1.ShardingPlanSpec) map[string][][]v1alpha1.DeviceID
 	// Tolerations are those that the placement's pods have beside the placement's own.
 	Tolerations []corev1.Toleration
 	// Prices are what devices cost by product; nil takes the built-in table.
@@ -181,7 +184,6 @@ func (t *Problem) readParallelism(p *v1alpha1.Parallelism) error {
 	if p == nil {
 		return nil
 	}
-	a := &t.Model.Architecture
 	read := func(name string, value *int32, most int) (int, error) {
 		if value == nil {
 			return 0, nil
@@ -195,6 +197,8 @@ func (t *Problem) readParallelism(p *v1alpha1.Parallelism) error {
 	if t.Asked.Tensor, err = read("tensor", p.Tensor, 1024); err != nil {
 		return err
 	}
+	t.pad()
+	a := &t.Model.Architecture
 	if t.Asked.Stages, err = read("pipeline", p.Pipeline, int(a.Layers)); err != nil {
 		return invalid("parallelism.pipeline", fmt.Sprint(*p.Pipeline), fmt.Sprintf("the model has %d layers and every stage needs at least one", a.Layers))
 	}
@@ -226,6 +230,28 @@ func (t *Problem) readParallelism(p *v1alpha1.Parallelism) error {
 	return nil
 }
 
+// pad takes the model as the engine makes it for the tensor degree that is asked for, where it does so on all devices that it serves the model on.
+// Another degree is chosen from those that divide the model.
+func (t *Problem) pad() {
+	cores := 0
+	for i, c := range t.Classes {
+		if t.Require.runs[i] == 0 {
+			continue
+		}
+		own := c.cores(t.Engine)
+		if own == 0 || cores > 0 && own != cores {
+			return
+		}
+		cores = own
+	}
+	if t.Asked.Tensor == 0 || cores == 0 || t.Use != engine.Serving {
+		return
+	}
+	own := *t.Model
+	own.Architecture = *engine.Padded(&own.Architecture, t.Asked.Tensor*cores)
+	t.Model, t.subject = &own, cacheOf(t.Cluster).subject(&own)
+}
+
 func (t *Problem) checkExperts() error {
 	e := t.Asked.Expert
 	if e <= 1 {
@@ -247,10 +273,14 @@ func (t *Problem) checkExperts() error {
 
 // refusesCache says why the engine cannot keep its cache in the format that is asked for.
 func (t *Problem) refusesCache() error {
-	if p := t.Spec.KVCacheType; p != "" && p != v1alpha1.KVCacheAuto {
-		return t.Engine.RefusesCache(v1alpha1.Precision(p))
+	p, weights := t.Spec.KVCacheType, t.Model.Native
+	if p == "" || p == v1alpha1.KVCacheAuto {
+		return nil
 	}
-	return nil
+	if q := t.Spec.Quantization; q != "" && q != v1alpha1.QuantizationAuto {
+		weights = v1alpha1.Precision(q)
+	}
+	return t.Engine.RefusesCache(v1alpha1.Precision(p), t.Model.CacheFormat(weights, ""))
 }
 
 func (t *Problem) checkWorkload() error {

@@ -68,9 +68,9 @@ func requirementsOf(spec *v1alpha1.ModelPlacementSpec) (requirements, error) {
 	return r, nil
 }
 
-// asksNodes says whether the requirements ask anything of nodes.
+// asksNodes says whether the requirements ask anything of nodes beside the label of the level.
 func (r *requirements) asksNodes() bool {
-	return r.Level != "" || r.claims || !r.selector.Empty() || r.room.Short()
+	return r.claims || !r.selector.Empty() || r.room.Short()
 }
 
 // refuseNode returns why no device of the node matches; empty where one may.

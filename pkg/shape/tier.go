@@ -31,6 +31,7 @@ type Tier struct {
 	Problem *Problem
 	Setting
 	below   int                   // candidates of so many devices and more are not looked at; 0 looks at all
+	sketch  bool                  // see Sketch
 	Levels  [][]*Pool             // pools by topology level, to be tried in order
 	known   []batches             // by class, that of several first, as far as asked for
 	last    lastFootprint         // the footprint that was asked for last
@@ -41,12 +42,17 @@ type Tier struct {
 
 // Tier returns the tier of a setting.
 func (t *Problem) Tier(s Setting) *Tier {
-	a := &Tier{Problem: t, Setting: s, known: make([]batches, len(t.Classes)+1), degrees: map[*Flavor][]Degrees{}, figures: t.subject.figures(t.loadKey(s.Format))}
+	a := t.tier(s)
 	if t.Prefer != "" {
 		a.Levels = append(a.Levels, t.Match(s.Format, t.Prefer).pools)
 	}
 	a.Levels = append(a.Levels, t.Match(s.Format, t.Require.Level).pools)
 	return a
+}
+
+// tier returns the tier of a setting without its pools.
+func (t *Problem) tier(s Setting) *Tier {
+	return &Tier{Problem: t, Setting: s, known: make([]batches, len(t.Classes)+1), degrees: map[*Flavor][]Degrees{}, figures: t.subject.figures(t.loadKey(s.Format))}
 }
 
 // Settings are the settings in the order in which they are tried, the widest format first. Formats that have no chance where the
@@ -82,6 +88,14 @@ func (a *Tier) Leanly(below int) *Tier {
 	lean := *a
 	lean.Lean, lean.below, lean.last = true, below, lastFootprint{}
 	return &lean
+}
+
+// Sketch returns the tier for those who only ask what copies take at least: of each choice of degrees it has the candidate with the fewest
+// stages, without where these end, which takes longer to find than that they can.
+func (a *Tier) Sketch() *Tier {
+	sketch := *a
+	sketch.sketch = true
+	return &sketch
 }
 
 // Degrees returns the degrees that are possible on a flavor.
@@ -159,7 +173,7 @@ func (t *Problem) beats(s, other Format) bool {
 	}
 	num, den := model.BytesPer(s.Cache)
 	otherNum, otherDen := model.BytesPer(other.Cache)
-	if num*otherDen > otherNum*den || t.Model.WeightBytes(s.Weights) > t.Model.WeightBytes(other.Weights) {
+	if num*otherDen > otherNum*den || t.subject.weightBytes(s.Weights) > t.subject.weightBytes(other.Weights) {
 		return false
 	}
 	if side := t.Model.BlockSide(s.Weights); side > 1 && side != t.Model.BlockSide(other.Weights) {

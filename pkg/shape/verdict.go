@@ -45,15 +45,22 @@ func (a *Tier) fit(c *Candidate, offers []int64) Verdict {
 		return NotDivided
 	}
 	least := offers[len(offers)-1]
-	unequal := false
-	if cuts := a.Problem.Cuts(); cuts != engine.CutAnywhere && c.Stages > 1 {
-		c.Ends = c.Footprint.cutFor(cuts, blocksOf(offers, c.Stages))
-	} else {
-		c.Ends = c.Footprint.evenly(c.Stages, least)
-		unequal = offers[0] != least && c.Footprint.MayHold(blocksOf(offers, c.Stages))
-	}
-	if c.offer = offers[0]; c.Ends == nil && !unequal {
-		return TooLarge
+	c.offer = offers[0]
+	unequal := func() bool { return offers[0] != least && c.Footprint.MayHold(blocksOf(offers, c.Stages)) }
+	switch cuts := a.Problem.Cuts(); {
+	case cuts != engine.CutAnywhere && c.Stages > 1:
+		if c.Ends = c.Footprint.cutFor(cuts, blocksOf(offers, c.Stages)); c.Ends == nil {
+			return TooLarge
+		}
+	case a.sketch:
+		if c.Stages > c.Footprint.Layers || c.Footprint.stagesOf(least) > c.Stages && !unequal() {
+			return TooLarge
+		}
+		return Yes
+	default:
+		if c.Ends = c.Footprint.evenly(c.Stages, least); c.Ends == nil && !unequal() {
+			return TooLarge
+		}
 	}
 	a.Crowd(c, func(int) int64 { return least })
 	return Yes

@@ -72,7 +72,9 @@ var (
 // hardwareOf returns what a command is for: the devices that its heading names, else those for which the recipe is verified; in both cases only
 // verified ones where there are such.
 func (r *recipe) hardwareOf(c *command) []string {
-	verified := func(name string) bool { return r.Hardware[name] == "verified" }
+	verified := func(name string) bool {
+		return r.Hardware[name] == "verified" && c.devices() <= cmp.Or(sizes[name], c.devices())
+	}
 	named := map[string]bool{}
 	for _, w := range word.FindAllString(strings.ToUpper(c.Under), -1) {
 		for _, name := range headings[w] {
@@ -150,7 +152,7 @@ func (c *command) holds(of *variant, p *accelerator.Product) bool {
 	if c.Experts {
 		copies = 1
 	}
-	devices := int64(max(1, c.Tensor) * max(1, c.Pipeline) * max(1, c.Data))
+	devices := int64(c.devices())
 	return copies*of.Memory*1_000_000_000 <= devices*(p.UsableMiB()<<20)*9/10
 }
 

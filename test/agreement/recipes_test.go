@@ -69,14 +69,21 @@ type command struct {
 	Under         string
 }
 
+// devices is how many devices a command takes.
+func (c *command) devices() int { return max(1, c.Tensor) * max(1, c.Pipeline) * max(1, c.Data) }
+
 // products are the words of the recipes for products of the catalogue.
 var products = map[string]string{
 	"a100": "NVIDIA A100-SXM4-80GB", "h20": "NVIDIA H20", "h100": "NVIDIA H100 80GB HBM3", "h200": "NVIDIA H200", "b200": "NVIDIA B200",
-	"b300": "NVIDIA B300 SXM6 AC", "gb200": "NVIDIA GB200", "gb300": "NVIDIA GB300", "dgx_spark_gb10": "NVIDIA GB10",
-	"rtx_5090": "NVIDIA GeForce RTX 5090", "rtx_pro_6000": "NVIDIA RTX PRO 6000 Blackwell Server Edition",
+	"b300": "NVIDIA B300 SXM6 AC", "gb200": "NVIDIA GB200", "gb300": "NVIDIA GB300", "dgx_spark_gb10": "NVIDIA GB10", "dgx_station_gb300": "NVIDIA GB300",
+	"rtx_4090_2x": "NVIDIA GeForce RTX 4090", "rtx_5090": "NVIDIA GeForce RTX 5090", "rtx_5090_2x": "NVIDIA GeForce RTX 5090",
+	"rtx_pro_6000": "NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx_pro_6000_2x": "NVIDIA RTX PRO 6000 Blackwell Server Edition",
 	"mi300x": "AMD Instinct MI300X", "mi325x": "AMD Instinct MI325X", "mi350x": "AMD Instinct MI350X", "mi355x": "AMD Instinct MI355X",
-	"trillium": "TPU v6e", "ironwood": "TPU7x", "arc_pro_b60": "Intel Arc Pro B60",
+	"trillium": "TPU v6e", "ironwood": "TPU7x", "arc_pro_b60": "Intel Arc Pro B60", "arc_pro_b70": "Intel Arc Pro B70",
 }
+
+// sizes are the words of the recipes that say how many devices there are.
+var sizes = map[string]int{"dgx_station_gb300": 1, "rtx_4090_2x": 2, "rtx_5090_2x": 2, "rtx_pro_6000_2x": 2}
 
 // recipes reads vLLM's recipes.
 func recipes(t *testing.T) []recipe {

@@ -18,6 +18,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
 	"github.com/rankwright/rankwright/pkg/shape"
+	"github.com/rankwright/rankwright/test/plantest"
 )
 
 // everyCase is a variable that asks for every case of a test that takes a sample otherwise.
@@ -29,6 +30,7 @@ var inference = []v1alpha1.ModelPlacementSpec{
 	{Workload: v1alpha1.Workload{Inference: &v1alpha1.InferenceWorkload{MaxModelLen: 4096, MaxSequences: 256, Objective: v1alpha1.ObjectiveThroughput}}},
 	{Workload: v1alpha1.Workload{Inference: &v1alpha1.InferenceWorkload{MaxModelLen: 2048}}, Quantization: "FP8", KVCacheType: "FP8"},
 	{Workload: v1alpha1.Workload{Inference: &v1alpha1.InferenceWorkload{MaxModelLen: 2048, MaxSequences: 16, Objective: v1alpha1.ObjectiveLatency}}},
+	{Workload: v1alpha1.Workload{Inference: &v1alpha1.InferenceWorkload{MaxModelLen: 8192, MaxSequences: 64, Objective: v1alpha1.ObjectiveThroughput}}, Replicas: plantest.Ptr[int32](3)},
 }
 
 var training = []v1alpha1.ModelPlacementSpec{

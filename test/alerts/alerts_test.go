@@ -2,8 +2,6 @@
 package alerts
 
 import (
-	"context"
-	"log/slog"
 	"maps"
 	"os"
 	"regexp"
@@ -13,11 +11,9 @@ import (
 	"time"
 
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/storage"
-	"sigs.k8s.io/yaml"
+
+	"github.com/rankwright/rankwright/test/prometheus"
 )
 
 const (
@@ -25,33 +21,23 @@ const (
 	runbooks  = "../../docs/alerts.md"
 )
 
-// rule is one alert.
-type rule struct {
-	Alert       string            `json:"alert"`
-	Expr        string            `json:"expr"`
-	For         string            `json:"for"`
-	Labels      map[string]string `json:"labels"`
-	Annotations map[string]string `json:"annotations"`
-}
+const (
+	// scrape is the time between two samples, and hours is how long there are some.
+	scrape = time.Minute
+	hours  = 4 * time.Hour
+)
 
-func readRules(t *testing.T) []rule {
+// curve is what a series shows: a value at the beginning, and how much it grows with each scrape.
+type curve struct{ from, growth float64 }
+
+// world are series by their names with labels, as queries have them.
+type world map[string]curve
+
+func readRules(t *testing.T) []prometheus.Rule {
 	t.Helper()
-	data, err := os.ReadFile(rulesFile)
+	rules, err := prometheus.ReadRules(rulesFile)
 	if err != nil {
 		t.Fatal(err)
-	}
-	var file struct {
-		Groups []struct {
-			Name  string `json:"name"`
-			Rules []rule `json:"rules"`
-		} `json:"groups"`
-	}
-	if err := yaml.UnmarshalStrict(data, &file); err != nil {
-		t.Fatal(err)
-	}
-	var rules []rule
-	for _, group := range file.Groups {
-		rules = append(rules, group.Rules...)
 	}
 	return rules
 }
@@ -59,29 +45,32 @@ func readRules(t *testing.T) []rule {
 // well is a cluster in which nothing is wrong: two operators of which one leads, and agents on two nodes.
 func well() world {
 	return world{
-		`rankwright_ledger_conflicts_total{instance="o1"}`:                                           {0, 0.1},
-		`rankwright_ledger_conflicts_total{instance="o2"}`:                                           {0, 0},
-		`rankwright_placements{instance="o1",placed="True",ready="True",reason="Running"}`:           {7, 0},
-		`rankwright_placements{instance="o1",placed="False",ready="False",reason="Suspended"}`:       {1, 0},
-		`rankwright_devices{instance="o1",vendor="nvidia",health="Healthy",holder="plan"}`:           {8, 0},
-		`rankwright_devices{instance="o1",vendor="nvidia",health="Healthy",holder="none"}`:           {8, 0},
-		`rankwright_placement_wait_seconds_bucket{instance="o1",position="1",le="5.12"}`:             {0, 1},
-		`rankwright_placement_wait_seconds_bucket{instance="o1",position="1",le="81.92"}`:            {0, 1},
-		`rankwright_placement_wait_seconds_bucket{instance="o1",position="1",le="+Inf"}`:             {0, 1},
-		`controller_runtime_reconcile_errors_total{instance="o1",controller="placements"}`:           {3, 0.5},
-		`controller_runtime_reconcile_errors_total{instance="another",controller="placements"}`:      {3, 600},
-		`rankwright_evictions_total{instance="o1",result="blocked"}`:                                 {0, 1},
-		`rankwright_evictions_total{instance="o1",result="evicted"}`:                                 {0, 1},
-		`rankwright_placements_as_estimated{instance="o1",status="False"}`:                           {0, 0},
-		`rankwright_devices_in_repair{instance="o1",state="Failed"}`:                                 {0, 0},
-		`rankwright_mesh_verification_outcome{instance="o1",namespace="team",mesh="llm"}`:            {1, 0},
-		`rankwright_mesh_verification_outcome{instance="o1",namespace="team",mesh="waits"}`:          {-1, 0},
-		`controller_runtime_webhook_latency_seconds_bucket{instance="o1",webhook="/bind",le="0.1"}`:  {0, 10},
-		`controller_runtime_webhook_latency_seconds_bucket{instance="o1",webhook="/bind",le="10"}`:   {0, 10},
-		`controller_runtime_webhook_latency_seconds_bucket{instance="o1",webhook="/bind",le="+Inf"}`: {0, 10},
-		`rankwright_node_agent_backend_state{instance="n1",backend="nvml",state="Failed"}`:           {0, 0},
-		`rankwright_node_agent_backend_state{instance="n1",backend="nvml",state="Found"}`:            {1, 0},
-		`rankwright_node_agent_last_scan_timestamp_seconds{instance="n1"}`:                           {0, scrape.Seconds()},
+		`rankwright_ledger_conflicts_total{instance="o1"}`:                                                                                                                                 {0, 0.1},
+		`rankwright_ledger_conflicts_total{instance="o2"}`:                                                                                                                                 {0, 0},
+		`rankwright_placements{instance="o1",placed="True",ready="True",reason="Running"}`:                                                                                                 {7, 0},
+		`rankwright_placements{instance="o1",placed="False",ready="False",reason="Suspended"}`:                                                                                             {1, 0},
+		`rankwright_placement_condition_since_timestamp_seconds{instance="o1",namespace="n",placement="p",condition="Placed",status="True",reason="Placed"}`:                               {1, 0},
+		`rankwright_placement_condition_since_timestamp_seconds{instance="o1",namespace="n",placement="p",condition="Progressing",status="True",reason="WaitingForPods"}`:                  {1, 0},
+		`rankwright_placement_condition_since_timestamp_seconds{instance="o1",namespace="n",placement="refused",condition="Progressing",status="False",reason="ProgressDeadlineExceeded"}`: {1, 0},
+		`rankwright_devices{instance="o1",vendor="nvidia",health="Healthy",holder="plan"}`:                                                                                                 {8, 0},
+		`rankwright_devices{instance="o1",vendor="nvidia",health="Healthy",holder="none"}`:                                                                                                 {8, 0},
+		`rankwright_placement_wait_seconds_bucket{instance="o1",position="1",le="5.12"}`:                                                                                                   {0, 1},
+		`rankwright_placement_wait_seconds_bucket{instance="o1",position="1",le="81.92"}`:                                                                                                  {0, 1},
+		`rankwright_placement_wait_seconds_bucket{instance="o1",position="1",le="+Inf"}`:                                                                                                   {0, 1},
+		`controller_runtime_reconcile_errors_total{instance="o1",controller="placements"}`:                                                                                                 {3, 0.5},
+		`controller_runtime_reconcile_errors_total{instance="another",controller="placements"}`:                                                                                            {3, 600},
+		`rankwright_evictions_total{instance="o1",result="blocked"}`:                                                                                                                       {0, 1},
+		`rankwright_evictions_total{instance="o1",result="evicted"}`:                                                                                                                       {0, 1},
+		`rankwright_placements_as_estimated{instance="o1",status="False"}`:                                                                                                                 {0, 0},
+		`rankwright_devices_in_repair{instance="o1",state="Failed"}`:                                                                                                                       {0, 0},
+		`rankwright_mesh_verification_outcome{instance="o1",namespace="team",mesh="llm"}`:                                                                                                  {1, 0},
+		`rankwright_mesh_verification_outcome{instance="o1",namespace="team",mesh="waits"}`:                                                                                                {-1, 0},
+		`controller_runtime_webhook_latency_seconds_bucket{instance="o1",webhook="/bind",le="0.1"}`:                                                                                        {0, 10},
+		`controller_runtime_webhook_latency_seconds_bucket{instance="o1",webhook="/bind",le="10"}`:                                                                                         {0, 10},
+		`controller_runtime_webhook_latency_seconds_bucket{instance="o1",webhook="/bind",le="+Inf"}`:                                                                                       {0, 10},
+		`rankwright_node_agent_backend_state{instance="n1",backend="nvml",state="Failed"}`:                                                                                                 {0, 0},
+		`rankwright_node_agent_backend_state{instance="n1",backend="nvml",state="Found"}`:                                                                                                  {1, 0},
+		`rankwright_node_agent_last_scan_timestamp_seconds{instance="n1"}`:                                                                                                                 {0, scrape.Seconds()},
 	}
 }
 
@@ -92,7 +81,7 @@ var faults = map[string]map[string]*curve{
 		`rankwright_placements{instance="o1",placed="False",ready="False",reason="InsufficientDevices"}`: {2, 0},
 		`rankwright_placements{instance="o2",placed="False",ready="False",reason="InsufficientDevices"}`: {2, 0},
 	},
-	"RankwrightPlacementStuck":         {`rankwright_placements{instance="o1",placed="True",ready="False",reason="ProgressDeadlineExceeded"}`: {1, 0}},
+	"RankwrightPlacementStuck":         {`rankwright_placement_condition_since_timestamp_seconds{instance="o1",namespace="n",placement="p",condition="Progressing",status="False",reason="ProgressDeadlineExceeded"}`: {1, 0}},
 	"RankwrightPlannedDeviceUnhealthy": {`rankwright_devices{instance="o1",vendor="nvidia",health="Unhealthy",holder="plan"}`: {1, 0}},
 	"RankwrightDevicesUnhealthy":       {`rankwright_devices{instance="o1",vendor="nvidia",health="Unhealthy",holder="none"}`: {1, 0}},
 	"RankwrightDecisionsSlow":          {`rankwright_placement_wait_seconds_bucket{instance="o1",position="1",le="5.12"}`: {0, 0.5}},
@@ -138,44 +127,32 @@ func TestAlertsFireForTheirFaultAlone(t *testing.T) {
 }
 
 // fires says whether an alert fires at the end of what a world shows: whether there was a value at each scrape for as long as the rule asks.
-func fires(t *testing.T, r *rule, now world) bool {
+func fires(t *testing.T, r *prometheus.Rule, now world) bool {
 	t.Helper()
 	lasts, err := model.ParseDuration(r.For)
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine := promql.NewEngine(promql.EngineOpts{Logger: slog.New(slog.DiscardHandler), MaxSamples: 1e6, Timeout: time.Minute})
-	defer func() { _ = engine.Close() }()
 	end := time.UnixMilli(0).Add(hours - scrape)
-	query, err := engine.NewRangeQuery(context.Background(), store(t, now), nil, r.Expr, end.Add(-time.Duration(lasts)), end, scrape)
+	is, err := store(t, now).Throughout(r.Expr, end.Add(-time.Duration(lasts)), end, scrape)
 	if err != nil {
 		t.Fatalf("%s: %v", r.Alert, err)
 	}
-	defer query.Close()
-	result := query.Exec(context.Background())
-	matrix, err := result.Matrix()
-	if err != nil || len(result.Warnings) > 0 {
-		t.Fatalf("%s: %v, warnings %v", r.Alert, err, result.Warnings)
-	}
-	for i := range matrix {
-		if len(matrix[i].Floats) == int(time.Duration(lasts)/scrape)+1 {
-			return true
-		}
-	}
-	return false
+	return is
 }
 
-func store(t *testing.T, now world) stored {
+func store(t *testing.T, now world) *prometheus.Storage {
 	t.Helper()
-	var all stored
-	for _, name := range slices.Sorted(maps.Keys(now)) {
+	all := prometheus.New()
+	for name, c := range now {
 		lset, err := parser.ParseMetric(name)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		all = append(all, storage.NewListSeries(lset, samplesOf(now[name])))
+		for i := range int(hours / scrape) {
+			all.Add(lset, time.UnixMilli(0).Add(time.Duration(i)*scrape), c.from+c.growth*float64(i))
+		}
 	}
-	slices.SortFunc(all, func(a, b storage.Series) int { return labels.Compare(a.Labels(), b.Labels()) })
 	return all
 }
 
@@ -211,7 +188,7 @@ var metricName = regexp.MustCompile(`\brankwright_[a-z_]+`)
 
 func TestAlertsUseMetricsThatAreListed(t *testing.T) {
 	var documents strings.Builder
-	for _, file := range []string{"operations.md", "node-agent.md", "repair.md", "verification.md"} {
+	for _, file := range []string{"metrics.md"} {
 		text, err := os.ReadFile("../../docs/" + file)
 		if err != nil {
 			t.Fatal(err)

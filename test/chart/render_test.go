@@ -60,7 +60,7 @@ func TestPresetsKeepTheAgentUnprivileged(t *testing.T) {
 }
 
 // TestGolden shows in a diff what a change does: all objects of the defaults, and the objects of other sets of values
-// that differ from them. Of the CustomResourceDefinitions, which config/crd has, it shows the metadata alone.
+// that differ from them. Of the CustomResourceDefinitions, which config/crd has, and of dashboards it shows the metadata alone.
 func TestGolden(t *testing.T) {
 	defaults := documents(t)
 	for _, values := range allValueSets(t) {
@@ -95,8 +95,11 @@ func documents(t *testing.T, args ...string) map[string]string {
 	t.Helper()
 	byKey := map[string]string{}
 	for _, object := range render(t, args...) {
-		if object.GetKind() == "CustomResourceDefinition" {
+		switch {
+		case object.GetKind() == "CustomResourceDefinition":
 			delete(object.Object, "spec")
+		case strings.HasPrefix(object.GetName(), dashboardPrefix):
+			delete(object.Object, "data")
 		}
 		document, err := yaml.Marshal(object.Object)
 		if err != nil {

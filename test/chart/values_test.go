@@ -63,6 +63,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 		{"less than no devices", "operator.tenants[0].devices=-1", "at '/operator/tenants/0/devices': minimum: got -1, want 0"},
 		{"a setting of repairs that is none", "operator.repair.settings.maxConcurent=1", "at '/operator/repair/settings': additional properties 'maxConcurent' not allowed"},
 		{"no repair at a time", "operator.repair.settings.maxConcurrent=0", "at '/operator/repair/settings/maxConcurrent': minimum: got 0, want 1"},
+		{"namespace of dashboards in capitals", "dashboards.namespace=Monitoring", "at '/dashboards/namespace'"},
 		{"one namespace for both", "operator.namespace.name=" + agentNamespace, "operator.namespace.name: rankwright-node-agent is the release's namespace"},
 	}
 	for _, test := range tests {

@@ -110,7 +110,7 @@ func unserved(ctx context.Context, now *fleet.Snapshot, p *v1alpha1.ModelPlaceme
 		return err.Error()
 	}
 	request.Model = m
-	if _, err := placement.DefaultPlanner(ctx, now.Cluster(own, nil), request); err == nil {
+	if _, err := placement.DefaultPlanner(ctx, now.Cluster(p.UID, own, nil), request); err == nil {
 		return p.Name + " fits and is not placed: " + c.Reason
 	}
 	return ""

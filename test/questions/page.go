@@ -55,7 +55,7 @@ func byTopic(questions []question) []int {
 const introduction = `# Questions
 
 What is asked before hardware is bought or a model is deployed, the command that answers it, and what is known of it publicly. Of %d answers
-%d agree with what is known; the others are marked with the reason. What is known was read before a question's command was run, and no
+%d agree with what is known, and any others are marked with the reason. What is known was read before a question's command was run, and no
 question was dropped for its answer; what was corrected after the first run is [below](#corrected-after-the-first-run).
 
 An answer in time, tokens per second or money agrees where what is known lies in the range that it states. One in bytes or requests

@@ -1,4 +1,4 @@
-// Command recordings writes composed recordings of hosts. Those that the demo replays as further nodes are committed;
+// Command recordings writes composed recordings of hosts. Those that the demo and tests of other packages replay are committed;
 // the tests compose all of them. The same source gives the same bytes.
 //
 //	go run ./test/recordings                 # writes the committed ones to test/recordings/*.tar.gz
@@ -23,8 +23,8 @@ var recordings = map[string]func() *compose.Host{
 	"nvidia-l40s-4": l40sHost,
 }
 
-// committed are the recordings that the demo needs as files.
-var committed = []string{"amd-mi300x-8", "google-v5p-4", "nvidia-h100-8", "nvidia-l40s-4"}
+// committed are the recordings that the demo and tests of other packages need as files.
+var committed = []string{"amd-mi300x-8", "google-v5p-4", "intel-max1550-4", "nvidia-h100-8", "nvidia-l40s-4", "nvidia-nvml-h100-8"}
 
 func main() {
 	folder := flag.String("o", "test/recordings", "folder to write to")

@@ -26,7 +26,7 @@ func (r *run) deletion(ctx context.Context) error {
 	if err := r.until(ctx, r.ledgerRests); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	r.report.add("from the deletion until the ledger awaits no plan, which the next commit or a round of each minute sees to", seconds(r.clock().Sub(begun)))
+	r.report.add("from the deletion until the ledger has nothing of these plans", seconds(r.clock().Sub(begun)))
 	figures, err := r.operator.Figures(ctx)
 	if err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/rankwright/rankwright/test/calls"
 )
 
 // rest counts the operator's calls while Leases and inventories are written and nothing is asked for.
@@ -34,11 +36,16 @@ func (r *run) rest(ctx context.Context) error {
 
 // settle waits until the operator has asked for nothing for some seconds.
 func (r *run) settle(ctx context.Context) error {
-	const silence, poll = 5 * time.Second, time.Second
+	return r.silent(ctx, 5*time.Second, func(c calls.Calls) int64 { return c.Sum().Requests })
+}
+
+// silent waits until what is counted of the operator's calls is the same for a time.
+func (r *run) silent(ctx context.Context, silence time.Duration, count func(calls.Calls) int64) error {
+	const poll = time.Second
 	last, since := int64(0), r.clock()
 	return wait.PollUntilContextCancel(ctx, poll, true, func(ctx context.Context) (bool, error) {
 		figures, err := r.operator.Figures(ctx)
-		if sum := figures.Calls.Sum().Requests; sum != last {
+		if sum := count(figures.Calls); sum != last {
 			last, since = sum, r.clock()
 		}
 		return r.clock().Sub(since) >= silence, err

@@ -5,13 +5,21 @@ import (
 	"time"
 )
 
-// settled is for how long an operator that started is looked at for writes that change nothing.
-const settled = 15 * time.Second
+const (
+	// settled is for how long an operator that started is looked at for writes that change nothing.
+	settled = 15 * time.Second
+	// said is how long the operator before it writes nothing when it has said all: a refusal is looked at again after at most 30 s.
+	said = 35 * time.Second
+)
 
-// restart ends the operator twice: once nothing is to be decided, and what it writes after it started is counted; then a placement waits.
+// restart ends the operator twice: once nothing is to be decided and all is said, and what it writes after it started is counted; then a
+// placement waits.
 func (r *run) restart(ctx context.Context) error {
 	r.stopChurn()
 	r.stopChurn = func() int64 { return 0 }
+	if err := r.silent(ctx, said, writesOf); err != nil {
+		return err
+	}
 	if err := r.anew(ctx, func() error { return nil }); err != nil {
 		return err
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/rankwright/rankwright/test/controlplane"
 )
 
-// podMakers is how many pods are made at once.
-const podMakers = 4
+// podMakers is how many pods are made at once: one, so that what is timed is a pod and not its wait for a processor.
+const podMakers = 1
 
 // webhookPods is how many pods of placements are made: one a placement at most, and none where nothing serves the webhook.
 func (o *Options) webhookPods() int {

@@ -72,6 +72,7 @@ func fitTraining(out string) error {
 	if err != nil {
 		return err
 	}
+	all = slices.Concat(all, recipes)
 	log.Printf("training fitted to %d of %d observations", len(calibration.Training(all)), len(all))
 	return os.WriteFile(out, data, 0o644)
 }

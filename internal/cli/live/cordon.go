@@ -29,8 +29,8 @@ func NewCordon(streams term.Streams) *cobra.Command {
 	return newCordoning(streams, &cordoning{
 		word: "cordon", done: "cordoned", already: "already cordoned", short: "Keep devices from new plans and new pods",
 		long: `Cordon devices, or all devices of a node: no new plan and no new pod gets them. What runs on them goes on, and plans
-that have them stay; replan moves a placement off them. It is written into spec.cordonedDevices of the node's inventory. To
-keep all pods off a node, and to have placements leave it, use kubectl cordon and kubectl drain.`,
+that have them stay; replan moves a placement off them. It is written into spec.cordonedDevices of the node's
+inventory. To keep all pods off a node, and to have placements leave it, use kubectl cordon and kubectl drain.`,
 		example: `  kubectl rankwright cordon device/node-1/nvidia-0000:17:00.0
   kubectl rankwright cordon node/node-1
   kubectl rankwright top devices --state Idle -o name | xargs kubectl rankwright cordon`,
@@ -47,8 +47,8 @@ keep all pods off a node, and to have placements leave it, use kubectl cordon an
 func NewUncordon(streams term.Streams) *cobra.Command {
 	return newCordoning(streams, &cordoning{
 		word: "uncordon", done: "uncordoned", already: "not cordoned", short: "Let new plans and new pods have devices again",
-		long: `Lift the cordon of devices, or of all devices of a node. It lifts what cordon set, in spec.cordonedDevices of the node's
-inventory. Devices that the operator cordoned for a fault stay cordoned until they are repaired and checked.`,
+		long: `Lift the cordon of devices, or of all devices of a node. It lifts what cordon set, in spec.cordonedDevices of the
+node's inventory. Devices that the operator cordoned for a fault stay cordoned until they are repaired and checked.`,
 		example: `  kubectl rankwright uncordon device/node-1/nvidia-0000:17:00.0
   kubectl rankwright uncordon node/node-1`,
 		change: func(cordoned, meant []v1alpha1.DeviceID) []v1alpha1.DeviceID {

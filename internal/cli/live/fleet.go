@@ -72,7 +72,7 @@ func (f *fleet) print(p *term.Page) {
 	seen := !slices.ContainsFunc(f.NotPermitted, func(u holding.Unseen) bool { return u.Kind == holding.Inventories })
 	p.Sheet([][2]string{
 		term.RowIf(seen, "Nodes", nodesText(f)),
-		{"Devices", fmt.Sprintf("%d: %s", t.Devices, conditionsText(t))},
+		{"Devices", devicesText(t, seen)},
 		term.RowIf(seen, "Health", healthText(t)),
 		term.RowIf(seen, "Memory", fmt.Sprintf("%s: %s held (plans take %s), %s used by others, %s free", words.HumanMiB(t.MemoryMiB), words.HumanMiB(t.HeldMiB),
 			words.HumanMiB(t.PlannedMiB), words.HumanMiB(t.OthersMiB), words.HumanMiB(t.FreeMiB))),
@@ -120,14 +120,22 @@ var conditionWords = map[holding.Condition]string{
 	holding.InUse: "in use", holding.Reserved: "reserved", holding.Idle: "idle", holding.OutOfUse: "out of use", holding.Unknown: "not known to be free",
 }
 
-func conditionsText(t *holding.Totals) string {
+// devicesText says how many devices there are in which condition; where inventories are not seen, how many plans show.
+func devicesText(t *holding.Totals, seen bool) string {
 	var parts []string
 	for _, c := range holding.Conditions {
-		if n := t.Conditions[c]; n > 0 || c == holding.Idle {
+		if n := t.Conditions[c]; n > 0 || c == holding.Idle && seen {
 			parts = append(parts, fmt.Sprintf("%d %s", n, conditionWords[c]))
 		}
 	}
-	return strings.Join(parts, ", ")
+	switch in := strings.Join(parts, ", "); {
+	case seen:
+		return fmt.Sprintf("%d: %s", t.Devices, in)
+	case t.Devices == 0:
+		return "not permitted to see"
+	default:
+		return in + ", by plans; not permitted to see the others"
+	}
 }
 
 func nodesText(f *fleet) string {

@@ -30,7 +30,7 @@ the plan that has it. A state is one of
   # What the team's pods and placements hold
   kubectl rankwright top devices -n team-a
 
-  # For a script: arguments of cordon
+  # For a script: the names alone
   kubectl rankwright top devices --state OutOfUse -o name`,
 	keys: term.Keys(deviceColumns), labels: "nodes",
 	show: func(l *look) (any, func(*term.Page), error) {

@@ -51,7 +51,7 @@ func runFit(ctx context.Context, streams term.Streams, now func() time.Time, fla
 	if err != nil {
 		return err
 	}
-	cluster, progress := m.Snapshot().Cluster(nil, nil), term.NewProgress(streams.Err, now)
+	cluster, progress := m.Snapshot().Cluster("", nil, nil), term.NewProgress(streams.Err, now)
 	fit := Fit{Devices: devicesOf(m), Models: make([]FittedModel, len(models))}
 	if len(fit.Devices) == 0 {
 		return errors.New("no accelerators found: name some with --device, or give an inventory with -f")

@@ -14,6 +14,7 @@ import (
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/holding"
+	"github.com/rankwright/rankwright/pkg/launch"
 	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan"
@@ -84,7 +85,7 @@ func (d *decision) decide(now *fleet.Snapshot, m *Manifests, explained bool) err
 	if m.asIs && d.standing.inForce() == nil {
 		return errNoPlan(d.placement)
 	}
-	on, request := now.Cluster(d.standing.own, d.standing.shuns), d.request(now, m, resolved)
+	on, request := now.Cluster(d.placement.UID, d.standing.own, d.standing.shuns), d.request(now, m, resolved)
 	d.free = len(on.Free())
 	if d.standing.answers {
 		d.plan = d.standing.inForce().DeepCopy()
@@ -112,6 +113,7 @@ func (d *decision) request(now *fleet.Snapshot, m *Manifests, resolved *model.Mo
 		request.Previous = &inForce.Spec
 	}
 	asks, tolerations := fleet.DemandOf(d.placement, m.podsOf(d.placement))
+	request.Pods = launch.OnNodes(d.placement.Spec.Launch)
 	request.Room, request.Tolerations = now.Room(d.name(), asks, m.usage()), tolerations
 	return request
 }

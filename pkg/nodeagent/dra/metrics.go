@@ -10,6 +10,9 @@ import (
 const (
 	operationPrepare   = "prepare"
 	operationUnprepare = "unprepare"
+
+	resultOK     = "ok"
+	resultFailed = "failed"
 )
 
 // metrics are the DRA driver's.
@@ -21,18 +24,24 @@ type metrics struct {
 
 func newMetrics(registry prometheus.Registerer) *metrics {
 	maker := measure.For(registry)
-	return &metrics{
+	m := &metrics{
 		serving: maker.Gauge("dra_serving", "1 where the kubelet has registered the DRA driver and its ResourceSlices are published, else 0."),
 		devices: maker.Gauge("dra_devices", "Devices of the node that new pods may get by claims."),
 		claims: maker.Counters("dra_claims_total", "ResourceClaims that the kubelet had prepared and unprepared, by result (ok, failed).",
 			"operation", "result"),
 	}
+	for _, operation := range []string{operationPrepare, operationUnprepare} { // those that are 0 are there from the start
+		for _, result := range []string{resultOK, resultFailed} {
+			m.claims.WithLabelValues(operation, result)
+		}
+	}
+	return m
 }
 
 func (m *metrics) done(operation string, err error) {
-	result := "ok"
+	result := resultOK
 	if err != nil {
-		result = "failed"
+		result = resultFailed
 	}
 	m.claims.WithLabelValues(operation, result).Inc()
 }

@@ -76,7 +76,7 @@ func (w *placer) slots(kinds [][]int32) []slot {
 func (w *placer) carve(part *shape.Part, capacity int64, most int) [][]int32 {
 	fit := make([]device, 0, len(part.Devices))
 	for i, at := range part.Devices {
-		if part.Caps[i] >= w.needs[0] && (capacity == 0 || part.Caps[i] == capacity) && !w.taken[at] {
+		if part.Caps[i] >= w.needs[0] && (capacity == 0 || part.Caps[i] == capacity) && !w.taken.has(at) {
 			fit = append(fit, device{at, part.Caps[i]})
 		}
 	}
@@ -87,7 +87,7 @@ func (w *placer) carve(part *shape.Part, capacity int64, most int) [][]int32 {
 		group := make([]int32, w.shape.Tensor)
 		for i, c := range fit[:w.shape.Tensor] {
 			group[i] = c.at
-			w.taken[c.at] = true
+			w.taken.Add(c.at)
 		}
 		slices.Sort(group)
 		groups = append(groups, group)

@@ -9,9 +9,11 @@ import (
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
-// seconds returns how long a device of each class takes for a run of layers in a step of decoding; nil in training, and
-// where the rates of a class are not known.
-func seconds(c *shape.Candidate) func(class int32, first, end int) float64 {
+// stageTime is how many seconds a device of a class takes for a run of layers in a step of decoding.
+type stageTime func(class int32, first, end int) float64
+
+// seconds returns the times of a candidate's stages; nil in training, and where the rates of a class are not known.
+func seconds(c *shape.Candidate) stageTime {
 	a := c.Tier
 	if a.Problem.Workload.Training != nil {
 		return nil
@@ -59,6 +61,10 @@ func (w *placer) fitByTime(groups []group) *chain {
 	if len(kinds) < 2 {
 		return nil
 	}
+	seconds := w.seconds()
+	if seconds == nil {
+		return nil
+	}
 	counts := make([]int, len(kinds))
 	for i := range of {
 		counts[i] = len(of[i])
@@ -69,7 +75,7 @@ func (w *placer) fitByTime(groups []group) *chain {
 			if w.footprint.Bytes(first, end) > kinds[kind].capacity {
 				return math.Inf(1)
 			}
-			return w.seconds(kinds[kind].class, first, end)
+			return seconds(kinds[kind].class, first, end)
 		},
 	})
 	if err != nil || len(division.Stages) != len(groups) {

@@ -42,7 +42,7 @@ func (w *placer) stillHolds(instances [][][]int32, where map[int32]devicePlace) 
 			}
 			for rank, at := range devices {
 				here, ok := where[at]
-				if !ok || seen[at] || w.taken[at] || here.capacity < w.needs[stage] || here.part != where[devices[rank-rank%w.tensor]].part {
+				if !ok || seen[at] || w.taken.has(at) || here.capacity < w.needs[stage] || here.part != where[devices[rank-rank%w.tensor]].part {
 					return false
 				}
 				seen[at] = true
@@ -66,7 +66,7 @@ type PreviousShape struct {
 }
 
 // Holding finds the copies of a shape that still hold in the pool of a vendor, and marks their devices as taken.
-func Holding(a *shape.Tier, s PreviousShape, copies [][][][]int32, taken map[int32]bool) KeptCopies {
+func Holding(a *shape.Tier, s PreviousShape, copies [][][][]int32, taken *Taken) KeptCopies {
 	var none KeptCopies
 	for _, p := range a.Levels[len(a.Levels)-1] {
 		prints := a.Footprint(classOf(a.Problem, p, copies), s.Shape)
@@ -102,9 +102,7 @@ func (w *placer) hold(copies [][][][]int32) KeptCopies {
 		if w.stillHolds(instances, where) {
 			k.copies[i] = instances
 			k.Held++
-			for _, at := range slices.Concat(slices.Concat(instances...)...) {
-				w.taken[at] = true
-			}
+			w.taken.Add(slices.Concat(slices.Concat(instances...)...)...)
 		}
 	}
 	return k
@@ -114,22 +112,21 @@ func (w *placer) hold(copies [][][][]int32) KeptCopies {
 func (k *KeptCopies) Complete() (shape.Layout, *shape.Footprint, bool) {
 	for _, w := range k.placers {
 		l := shape.Layout{Ends: w.ends}
-		views := w.views()
-		ok := true
+		placed, views := 0, w.views()
 		for _, instances := range k.copies {
 			if instances == nil {
-				if instances, ok = w.placeCopy(views); !ok {
-					break
-				}
+				instances, _ = w.placeCopy(views)
+			}
+			if instances == nil {
+				break
 			}
 			l.Instances = append(l.Instances, instances...)
+			placed++
 		}
-		if ok {
+		if placed == len(k.copies) {
 			return l, w.footprint, true
 		}
-		for _, at := range slices.Concat(slices.Concat(l.Instances...)...) {
-			delete(w.taken, at)
-		}
+		w.release(slices.Concat(l.Instances...))
 	}
 	return shape.Layout{}, nil, false
 }

@@ -22,7 +22,7 @@ func (w *placer) free(part *shape.Part) iter.Seq[device] {
 			return
 		}
 		for i, at := range part.Devices {
-			if (len(w.taken) == 0 || !w.taken[at]) && !yield(device{at, part.Caps[i]}) {
+			if !w.taken.has(at) && !yield(device{at, part.Caps[i]}) {
 				return
 			}
 		}
@@ -32,7 +32,7 @@ func (w *placer) free(part *shape.Part) iter.Seq[device] {
 func (w *placer) freeOverNodes(part *shape.Part) iter.Seq[device] {
 	var free []device
 	for i, at := range part.Devices {
-		if !w.taken[at] {
+		if !w.taken.has(at) {
 			free = append(free, device{at, part.Caps[i]})
 		}
 	}

@@ -36,9 +36,7 @@ func (w *placer) pipeline(v *view) ([][]int32, bool) {
 	stages := make([][]int32, len(best.groups))
 	for i, g := range best.groups {
 		stages[i] = slices.Clone(g.devices)
-		for _, at := range g.devices {
-			w.taken[at] = true
-		}
+		w.taken.Add(g.devices...)
 	}
 	v.refresh(best.groups)
 	return stages, true

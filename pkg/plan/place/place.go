@@ -16,65 +16,43 @@ type placer struct {
 	ends      []int
 	// told says that the engine can run no split but the one that is fixed.
 	told   bool
-	taken  map[int32]bool
+	taken  *Taken
 	beside bool // others were there before
-	// seconds returns how long a device of a class takes for a run of layers; nil where all groups are of one class or
-	// times are not known.
-	seconds func(class int32, first, end int) float64
+	// alike has a zone stand for all of its form.
+	alike bool
+	rooms []int // see roomIn
+	// seconds is nil where all groups are of one class, and returns nil where times are not known.
+	seconds func() stageTime
 }
 
-// place finds devices for all copies, or none. Without a topology level it fails only where no choice of this shape's
-// tensor groups would do.
-func (w *placer) place() (shape.Layout, bool) {
-	p, f, s := w.pool, w.footprint, w.shape
-	if s.Stages == 1 {
-		w.fix([]int{f.Layers})
-	}
-	count := w.copies * s.Data
-	best := p.GroupCaps(s.Tensor, count*s.Stages)
-	if len(best) < count*s.Stages {
-		return shape.Layout{}, false
-	}
-	// The k-th stage in falling need has the k-th block of groups, one for each instance; the least of a block counts.
-	blocks := make([]int64, s.Stages)
-	for i := range blocks {
-		blocks[i] = best[(i+1)*count-1]
-	}
-	if s.Stages == 1 && blocks[0] < w.needs[0] {
-		return shape.Layout{}, false
-	}
-	if len(p.Zones) > 0 {
-		return w.placeInZones(blocks)
-	}
-	order, ok := w.order(blocks)
-	if !ok {
-		return shape.Layout{}, false
-	}
-	if found, ok := w.placeCopies(); ok {
-		return found, true
-	}
-	if s.Stages == 1 || w.beside {
-		return shape.Layout{}, false
-	}
-	return w.placeBlocks(blocks, order)
+// choice is the choice of groups that exists if any does: the largest ones, a block of them for each stage.
+type choice struct {
+	// blocks are what they offer, one block for each stage in falling need, which has a group for each instance, of which the least counts.
+	blocks []int64
+	// order is the blocks by stage; nil within zones, where the largest groups say only that there may be room.
+	order []int
 }
 
-// placeInZones finds devices for all copies, each within a zone. An order of the largest groups of all zones is looked for last: most shapes that no zone
-// has room for have one, and to find it takes longer than to see that.
-func (w *placer) placeInZones(blocks []int64) (shape.Layout, bool) {
-	told := w.ends
-	if told == nil && !w.footprint.MayHold(blocks) {
-		return shape.Layout{}, false
+// choice returns the choice for so many copies; nil where there are too few groups, or none that are large enough.
+func (w *placer) choice(copies int) *choice {
+	if w.shape.Stages == 1 {
+		w.fix([]int{w.footprint.Layers})
 	}
-	found, ok := w.placeCopies()
+	c := &choice{blocks: w.pool.Blocks(w.shape.Tensor, copies*w.shape.Data, w.shape.Stages)}
+	ok := c.blocks != nil
+	switch {
+	case !ok:
+	case len(w.pool.Zones) > 0:
+		ok = copies <= w.room()
+	case w.shape.Stages == 1:
+		c.order, ok = []int{0}, w.needs[0] <= c.blocks[0]
+	default:
+		c.order, ok = w.order(c.blocks)
+	}
 	if !ok {
-		return shape.Layout{}, false
+		return nil
 	}
-	if w.ends = told; told == nil {
-		w.needs = nil
-	}
-	_, ok = w.order(blocks)
-	return found, ok
+	return c
 }
 
 // order gives each stage a block of groups that may hold it, as indexes of the blocks, which are in falling order.
@@ -84,10 +62,17 @@ func (w *placer) order(blocks []int64) ([]int, bool) {
 			return order, ok
 		}
 	}
-	if len(blocks) == 1 {
-		return []int{0}, w.needs[0] <= blocks[0]
-	}
 	return shape.Arrange(w.footprint, blocks)
+}
+
+// place finds devices for all copies for which there is a choice, or without a topology level for as many as can be of some shape of
+// several stages; within zones for as many as it comes to. It says how many that are.
+func (w *placer) place(from *choice) (shape.Layout, int) {
+	l, placed := w.placeCopies()
+	if placed == w.copies || from.order == nil || w.shape.Stages == 1 || w.beside {
+		return l, placed
+	}
+	return w.placeBlocks(from), w.copies
 }
 
 // fix decides the split for all instances.
@@ -101,32 +86,32 @@ func (w *placer) fix(ends []int) {
 	}
 }
 
-// placeCopies places copy after copy; each within one zone where there are any.
-func (w *placer) placeCopies() (shape.Layout, bool) {
-	l := shape.Layout{}
+// placeCopies places copy after copy, each within one zone where there are any, until there is no room for another one. It says how
+// many there is room for.
+func (w *placer) placeCopies() (shape.Layout, int) {
 	// A part lies in one zone, so copies that are a single group need no view of a zone.
-	if w.shape.Stages == 1 && (w.shape.Data == 1 || len(w.pool.Zones) == 0) {
+	if w.shape.Stages == 1 && (w.shape.Data == 1 && !w.alike || len(w.pool.Zones) == 0) {
 		groups := w.bestFit(w.pool.Kinds, w.copies*w.shape.Data)
-		if len(groups) < w.copies*w.shape.Data {
-			return l, false
-		}
-		l.Instances = make([][][]int32, 0, len(groups))
-		for _, g := range groups {
+		placed := len(groups) / w.shape.Data
+		l := shape.Layout{Instances: make([][][]int32, 0, len(groups)), Ends: w.ends}
+		for _, g := range groups[:placed*w.shape.Data] {
 			l.Instances = append(l.Instances, [][]int32{g})
 		}
-		l.Ends = w.ends
-		return l, true
+		w.release(groups[placed*w.shape.Data:])
+		return l, placed
 	}
-	views := w.views()
-	for range w.copies {
-		instances, ok := w.placeCopy(views)
-		if !ok {
-			return l, false
+	var l shape.Layout
+	placed, views := 0, w.views()
+	for placed < w.copies {
+		instances, in := w.placeCopy(views)
+		if in == nil {
+			break
 		}
 		l.Instances = append(l.Instances, instances...)
+		placed += in.like
 	}
 	l.Ends = w.ends
-	return l, true
+	return l, min(placed, w.copies)
 }
 
 func (w *placer) placeInstance(v *view) ([][]int32, bool) {
@@ -137,28 +122,34 @@ func (w *placer) placeInstance(v *view) ([][]int32, bool) {
 	return groups, len(groups) == 1
 }
 
-// placeBlocks is the choice that exists if any does: the largest groups, a block of them for each stage.
-func (w *placer) placeBlocks(blocks []int64, order []int) (shape.Layout, bool) {
+// placeBlocks places all copies on a choice.
+func (w *placer) placeBlocks(c *choice) shape.Layout {
 	count := w.copies * w.shape.Data
-	arranged := make([]int64, len(blocks))
-	for stage, block := range order {
-		arranged[stage] = blocks[block]
+	arranged := make([]int64, len(c.blocks))
+	for stage, block := range c.order {
+		arranged[stage] = c.blocks[block]
 	}
-	ends, ok := w.ends, w.told
-	if !ok {
-		ends, ok = shape.Divide(w.footprint, arranged)
+	ends := w.ends
+	if !w.told {
+		ends, _ = shape.Divide(w.footprint, arranged)
 	}
-	if !ok {
-		return shape.Layout{}, false
-	}
-	clear(w.taken)
+	w.taken.clear()
 	all := newSites(w, w.pool.Kinds, -1)
 	groups := all.largest(count * w.shape.Stages)
 	l := shape.Layout{Ends: ends, Instances: make([][][]int32, count)}
 	for i := range l.Instances {
-		for _, block := range order {
+		for _, block := range c.order {
 			l.Instances[i] = append(l.Instances[i], groups[block*count+i].devices)
 		}
 	}
-	return l, true
+	for _, g := range groups {
+		w.taken.Add(g.devices...)
+	}
+	return l
+}
+
+func (w *placer) release(groups [][]int32) {
+	for _, devices := range groups {
+		w.taken.remove(devices)
+	}
 }

@@ -14,7 +14,7 @@ import (
 // and so are the largest groups.
 func TestSitesAreInOrderWhateverIsTaken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := &placer{problem: &shape.Problem{}, pool: &shape.Pool{}, copies: 1, taken: map[int32]bool{}}
+		w := &placer{problem: &shape.Problem{}, pool: &shape.Pool{}, copies: 1, taken: new(Taken)}
 		w.shape = shape.Shape{Tensor: rapid.IntRange(1, 2).Draw(t, "tensor"), Stages: rapid.IntRange(2, 4).Draw(t, "stages"), Data: 1}
 		next := int32(0)
 		for i := range rapid.IntRange(1, 6).Draw(t, "sites") {
@@ -46,7 +46,9 @@ func TestSitesAreInOrderWhateverIsTaken(t *testing.T) {
 			for range rapid.IntRange(0, 3).Draw(t, "changed") {
 				s := &l.sites[rapid.IntRange(0, len(l.sites)-1).Draw(t, "site")]
 				for _, at := range w.pool.Parts[s.parts[0]].Devices {
-					w.taken[at] = rapid.Bool().Draw(t, "taken")
+					if w.taken.remove([]int32{at}); rapid.Bool().Draw(t, "taken") {
+						w.taken.Add(at)
+					}
 				}
 				l.refresh(s)
 			}

@@ -94,7 +94,7 @@ func (w *placer) enough(kind []int32) []int32 {
 
 // touches says whether a device of a part is taken.
 func (w *placer) touches(part *shape.Part) bool {
-	return len(w.taken) > 0 && slices.ContainsFunc(part.Devices, func(at int32) bool { return w.taken[at] })
+	return w.taken.count > 0 && slices.ContainsFunc(part.Devices, w.taken.has)
 }
 
 // count returns how many devices parts have.

@@ -9,9 +9,11 @@ import (
 
 // view is a part of the pool that a copy must stay in.
 type view struct {
-	zone  int // -1 for the whole pool
+	zone  int32 // -1 for the whole pool
 	kinds [][]int32
 	sites map[int32]*siteList // by class, -1 for all
+	// like is how many parts of the pool the view stands for.
+	like int
 }
 
 // views are the parts of the pool that a copy may stay in, in the order in which they are tried.
@@ -30,19 +32,23 @@ type fullForm struct {
 // views returns the zones, those with the fewest devices first so that large ones stay whole; without a topology level,
 // the whole pool.
 func (w *placer) views() *views {
-	if len(w.pool.Zones) == 0 {
-		return &views{left: []*view{{zone: -1, kinds: w.pool.Kinds}}}
+	p := w.pool
+	if len(p.Zones) == 0 {
+		return &views{left: []*view{{zone: -1, kinds: p.Kinds, like: 1}}}
 	}
-	order := make([]int, 0, len(w.pool.Zones))
-	for i := range w.pool.Zones {
-		if w.pool.Zones[i].Devices >= w.shape.Devices()*w.shape.Data {
-			order = append(order, i)
+	v := &views{full: map[fullForm]bool{}}
+	if w.alike {
+		for i, form := range p.ZoneForms() {
+			if w.roomIn(int32(i)) > 0 {
+				v.left = append(v.left, &view{zone: form.First, like: form.Zones})
+			}
 		}
+		return v
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(w.pool.Zones[a].Devices, w.pool.Zones[b].Devices) })
-	all, v := make([]view, len(order)), &views{left: make([]*view, len(order)), full: map[fullForm]bool{}}
-	for i, zone := range order {
-		all[i].zone, v.left[i] = zone, &all[i]
+	for _, zone := range p.ZoneOrder() {
+		if w.roomIn(p.FormOf(zone)) > 0 {
+			v.left = append(v.left, &view{zone: zone, like: 1})
+		}
 	}
 	return v
 }
@@ -61,9 +67,9 @@ func kindsOf(p *shape.Pool, parts []int32) [][]int32 {
 	return kinds
 }
 
-// placeCopy places the instances of one copy in the first view that has room. Once the split is fixed, a view that has none has none for later
-// copies either.
-func (w *placer) placeCopy(v *views) ([][][]int32, bool) {
+// placeCopy places the instances of one copy in the first view that has room, and returns the view. Once the split is fixed, a view that has
+// none has none for later copies either.
+func (w *placer) placeCopy(v *views) ([][][]int32, *view) {
 	fixed := w.ends != nil
 	for i, at := range v.left {
 		form, untouched := w.formOf(at, fixed)
@@ -74,7 +80,7 @@ func (w *placer) placeCopy(v *views) ([][][]int32, bool) {
 			if fixed {
 				v.left = v.left[i:]
 			}
-			return instances, true
+			return instances, at
 		}
 		if untouched {
 			v.full[form] = true
@@ -83,7 +89,7 @@ func (w *placer) placeCopy(v *views) ([][][]int32, bool) {
 			w.ends, w.needs = nil, nil
 		}
 	}
-	return nil, false
+	return nil, nil
 }
 
 // formOf returns the form of a view, and whether nothing in it is taken or was, so that what holds for it holds for all of that form.
@@ -107,20 +113,12 @@ func (w *placer) placeIn(v *view) ([][][]int32, bool) {
 		stages, ok := w.placeInstance(v)
 		if !ok {
 			for _, stages := range instances {
-				w.release(v, stages)
+				w.release(stages)
 			}
+			v.sites = nil
 			return nil, false
 		}
 		instances = append(instances, stages)
 	}
 	return instances, true
-}
-
-func (w *placer) release(v *view, stages [][]int32) {
-	for _, stage := range stages {
-		for _, at := range stage {
-			delete(w.taken, at)
-		}
-	}
-	v.sites = nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/fleet"
@@ -27,13 +29,14 @@ const (
 // room for them, or else on new nodes like one that is there.
 func moreDevices(t *shape.Problem, _ []search.Family) []Remedy {
 	best := map[string]*extension{}
+	enough := t.Enough()
 	for _, m := range templates(t) {
 		vendor := t.Cluster.Class(t.Cluster.Island(m).Class).Vendor
 		limit := maxMoreDevices
 		if b := best[vendor]; b != nil {
 			limit = b.Devices - 1
 		}
-		if e := fewestMore(t, m, limit); e != nil {
+		if e := fewestMore(t, enough, m, limit); e != nil {
 			best[vendor] = e
 		}
 	}
@@ -46,7 +49,9 @@ func moreDevices(t *shape.Problem, _ []search.Family) []Remedy {
 	})
 	var remedies []Remedy
 	for _, e := range found[:min(len(found), maxVendors)] {
-		remedies = append(remedies, extended(t, e))
+		if made, _ := search.Best(t.On(e.cluster)); made != nil {
+			remedies = append(remedies, extended(t, e, made.Tier.Weights))
+		}
 	}
 	return remedies
 }
@@ -57,15 +62,14 @@ type extension struct {
 	Devices  int
 	InPlace  bool // on the node itself
 	cluster  *fleet.Cluster
-	format   v1alpha1.Precision
 }
 
-// extended returns the remedy of an extension.
-func extended(t *shape.Problem, e *extension) Remedy {
+// extended returns the remedy of an extension on which the model fits in a format.
+func extended(t *shape.Problem, e *extension, format v1alpha1.Precision) Remedy {
 	name := t.Cluster.Nodes()[e.Template.Node].Name
 	text := fmt.Sprintf("%d more free %s", e.Devices, nameOf(t.Cluster.Class(t.Cluster.Island(e.Template).Class), e.Devices))
-	if slices.ContainsFunc(t.Ladder, func(s shape.Format) bool { return s.Weights != e.format }) {
-		text += fmt.Sprintf(" in %s", e.format)
+	if slices.ContainsFunc(t.Ladder, func(s shape.Format) bool { return s.Weights != format }) {
+		text += fmt.Sprintf(" in %s", format)
 	}
 	if e.InPlace {
 		text += " on node " + name
@@ -133,49 +137,40 @@ func compareTemplates(c *fleet.Cluster, a, b fleet.IslandRef) int {
 
 // fewestMore returns the fewest further devices of an island's class that make the request fit, up to a limit; nil where
 // more are needed.
-func fewestMore(t *shape.Problem, m fleet.IslandRef, limit int) *extension {
-	e := newNodes(t, m, limit)
+func fewestMore(t *shape.Problem, enough *shape.Enough, m fleet.IslandRef, limit int) *extension {
+	e := newNodes(t, enough, m, limit)
 	if e != nil {
 		limit = e.Devices // on the node itself as many are fewer nodes
 	}
-	if here := sameNode(t, m, limit); here != nil {
+	if here := sameNode(t, enough, m, limit); here != nil {
 		e = here
 	}
-	if e == nil {
-		return nil
-	}
-	other := t.On(e.cluster)
-	if other == nil {
-		return nil
-	}
-	found, _ := search.Best(other)
-	if found == nil {
-		return nil
-	}
-	e.format = found.Tier.Weights
 	return e
 }
 
 // sameNode returns the fewest further devices on the island's own node, as far as it has room.
-func sameNode(t *shape.Problem, m fleet.IslandRef, limit int) *extension {
+func sameNode(t *shape.Problem, enough *shape.Enough, m fleet.IslandRef, limit int) *extension {
 	is := t.Cluster.Island(m)
 	room := min(limit, hostSlots-int(is.Size))
 	if is.Wires.Link || room < 1 || !t.Classes[is.Class].Addable() || t.Cluster.Nodes()[m.Node].Closed {
 		return nil
 	}
 	on := func(n int) *fleet.Cluster { return Extend(t, m, n, true) }
-	if !fitsOn(t, on(room)) {
+	fits := func(n int) bool { return enough.May(furtherOn(t, m, n, true)...) && fitsOn(t, on(n)) }
+	if !fits(room) {
 		return nil
 	}
-	n := 1 + sort.Search(room-1, func(i int) bool { return fitsOn(t, on(i+1)) })
+	n := 1 + sort.Search(room-1, func(i int) bool { return fits(i + 1) })
 	return &extension{Template: m, Devices: n, InPlace: true, cluster: on(n)}
 }
 
 // newNodes returns the fewest further devices on new nodes. It starts from the number that the memory of pipelines on new
 // devices alone gives, which is seldom wrong.
-func newNodes(t *shape.Problem, m fleet.IslandRef, limit int) *extension {
+func newNodes(t *shape.Problem, enough *shape.Enough, m fleet.IslandRef, limit int) *extension {
 	on := func(n int) *fleet.Cluster { return Extend(t, m, n, false) }
-	fits := func(n int) bool { return !t.Stopped() && fitsOn(t, on(n)) }
+	fits := func(n int) bool {
+		return !t.Stopped() && enough.May(furtherOn(t, m, n, false)...) && fitsOn(t, on(n))
+	}
 	guess := min(guess(t, m), limit)
 	if guess < 1 {
 		return nil
@@ -200,6 +195,24 @@ func Extend(t *shape.Problem, m fleet.IslandRef, n int, inPlace bool) *fleet.Clu
 		return t.Cluster.Grow(m, n)
 	}
 	return t.Cluster.Expand(m, n, t.Require.Level, t.Prefer)
+}
+
+// furtherOn returns the devices that Extend adds: on new nodes, which share one zone unless each is one.
+func furtherOn(t *shape.Problem, m fleet.IslandRef, n int, inPlace bool) []shape.More {
+	is := t.Cluster.Island(m)
+	more := shape.More{Class: is.Class, Devices: n, FreeBytes: t.Cluster.Class(is.Class).TotalBytes, Zone: -1}
+	if inPlace {
+		more.Zone = t.ZoneOf(m.Node)
+	}
+	if inPlace || t.Require.Level != corev1.LabelHostname {
+		return []shape.More{more}
+	}
+	var nodes []shape.More
+	for size := int(t.Cluster.Nodes()[m.Node].Widest); n > 0; n -= size {
+		more.Devices, more.Zone = min(size, n), more.Zone-1
+		nodes = append(nodes, more)
+	}
+	return nodes
 }
 
 func fitsOn(t *shape.Problem, c *fleet.Cluster) bool {

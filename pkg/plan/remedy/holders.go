@@ -11,8 +11,10 @@ import (
 
 // holders are the placements whose devices could make room for a problem, and the groups that the problem lacks.
 type holders struct {
-	problem *shape.Problem
-	holders []*holder // by devices, then name
+	asked   *shape.Problem
+	enough  *shape.Enough  // for what is asked
+	problem *shape.Problem // where the number of copies is open, in the most
+	holders []*holder      // by devices, then name
 	targets []target
 	free    map[fleet.IslandRef]int // free devices by island, of those that holders are on
 }
@@ -29,11 +31,12 @@ type target struct {
 
 // findHolders finds the placements whose devices could make room for the problem, and what the problem lacks.
 func findHolders(t *shape.Problem) *holders {
-	n := &holders{problem: t.Spread(), free: map[fleet.IslandRef]int{}}
+	n := &holders{asked: t, problem: t.Spread(), free: map[fleet.IslandRef]int{}}
 	c := t.Cluster
 	if c.RefusedCounts()[fleet.RefusedTaken] == 0 {
 		return n
 	}
+	n.enough = t.Enough()
 	classes := suitableClasses(t)
 	nodes := t.RefusedNodes()
 	byName := map[string]*holder{}
@@ -82,6 +85,20 @@ func (h *holder) add(at fleet.IslandRef, free int64, usable bool) {
 		}
 	}
 	h.groups = append(h.groups, heldIsland{at: at, devices: 1, free: free, usable: usable})
+}
+
+// freed returns the devices that holders give the request.
+func (n *holders) freed(set []*holder) []shape.More {
+	var more []shape.More
+	for _, h := range set {
+		for _, g := range h.groups {
+			if g.usable {
+				class := n.problem.Cluster.Island(g.at).Class
+				more = append(more, shape.More{Class: class, Devices: g.devices, FreeBytes: g.free, Zone: n.problem.ZoneOf(g.at.Node)})
+			}
+		}
+	}
+	return more
 }
 
 // islandKind is a class with the wires between its devices: what a flavor is made of.

@@ -29,7 +29,7 @@ func moves(t *shape.Problem, _ []search.Family) []Remedy {
 		return nil
 	}
 	for _, sets := range []func() [][]*holder{n.singles, n.pairs, n.several} {
-		if r := best(t, sets()); r != nil {
+		if r := n.best(sets()); r != nil {
 			return []Remedy{*r}
 		}
 	}
@@ -48,10 +48,11 @@ func needed(t *shape.Problem, set []*holder) []*holder {
 
 // best returns the remedy of the first set without which the request fits. A set whose placements all fit elsewhere goes
 // before others.
-func best(t *shape.Problem, sets [][]*holder) *Remedy {
+func (n *holders) best(sets [][]*holder) *Remedy {
+	t := n.asked
 	var first *Remedy
 	for _, set := range sets[:min(len(sets), maxTrials)] {
-		if t.Stopped() || !fitsOn(t, t.Cluster.Without(namesOf(set)...)) {
+		if t.Stopped() || !n.enough.May(n.freed(set)...) || !fitsOn(t, t.Cluster.Without(namesOf(set)...)) {
 			continue
 		}
 		if len(set) > 1 {

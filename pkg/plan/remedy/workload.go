@@ -114,7 +114,7 @@ func otherCopies(t *shape.Problem, families []search.Family) []Remedy {
 	if p := t.Spec.Parallelism; p != nil && p.Data != nil && t.Asked.Data == 1 { // data ranks of a dense model are copies
 		data = *p.Data
 	}
-	n := search.Most(families, asked-1, func(n int) *shape.Problem { return t.With(t.InCopies(n)) })
+	n := search.MostCopies(t, families, asked-1)
 	if n < 1 {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"iter"
 	"slices"
 	"sort"
 
@@ -30,12 +31,15 @@ const (
 
 // trial is a problem and its tiers, which the families of a request share.
 type trial struct {
-	problem *shape.Problem
+	problem *shape.Problem // nil where it cannot be meant, or there is no room for what it holds at least
 	tiers   map[shape.Setting]*shape.Tier
 	single  *bool // whether one copy fits
 }
 
 func newTrial(t *shape.Problem) *trial {
+	if t != nil && !t.Enough().May() {
+		t = nil
+	}
 	return &trial{problem: t, tiers: map[shape.Setting]*shape.Tier{}}
 }
 
@@ -55,40 +59,60 @@ func Families(t *shape.Problem) []Family {
 	if t.Open {
 		return []Family{{form: formOpen}}
 	}
-	var equal, others []Family
-	for _, s := range t.Decisive() {
-		if t.Stopped() {
-			break
-		}
-		for _, pools := range t.Tier(s).Levels {
-			for _, p := range pools {
-				for _, l := range t.FlavorsOf(p) {
-					for _, d := range t.Choices(s, l) {
-						equal = append(equal, Family{setting: s, flavor: l, degree: d})
-					}
+	var equal []Family
+	for s, pools := range tierPools(t) {
+		for _, p := range pools {
+			for _, l := range t.FlavorsOf(p) {
+				for _, d := range t.Choices(s, l) {
+					equal = append(equal, Family{setting: s, flavor: l, degree: d})
 				}
-			}
-			others = append(others, Family{setting: s, pools: pools, form: formMixed})
-			if t.Copies > 1 {
-				others = append(others, Family{setting: s, pools: pools, form: formDifferent})
 			}
 		}
 	}
-	return append(equal, others...)
+	return append(equal, unequal(t)...)
+}
+
+// unequal returns the families whose copies are not of one shape on one flavor.
+func unequal(t *shape.Problem) []Family {
+	var families []Family
+	for s, pools := range tierPools(t) {
+		families = append(families, Family{setting: s, pools: pools, form: formMixed})
+		if t.Copies > 1 {
+			families = append(families, Family{setting: s, pools: pools, form: formDifferent})
+		}
+	}
+	return families
+}
+
+// tierPools are the pools of each level, in the settings that show whether anything fits.
+func tierPools(t *shape.Problem) iter.Seq2[shape.Setting, []*shape.Pool] {
+	return func(yield func(shape.Setting, []*shape.Pool) bool) {
+		for _, s := range t.Decisive() {
+			for _, pools := range t.Tier(s).Levels {
+				if t.Stopped() || !yield(s, pools) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Fits says whether there is any plan. It finds one wherever search does, and does not weigh it against others.
-func Fits(t *shape.Problem) bool { return Holding(t, Families(t)) >= 0 }
+func Fits(t *shape.Problem) bool {
+	tr := newTrial(t)
+	return tr.problem != nil && tr.holding(Families(t)) >= 0
+}
 
 // Holding returns the index of the first family that holds the problem; -1 where none does.
-func Holding(t *shape.Problem, families []Family) int {
-	tr := newTrial(t)
+func Holding(t *shape.Problem, families []Family) int { return newTrial(t).holding(families) }
+
+func (tr *trial) holding(families []Family) int {
 	return slices.IndexFunc(families, func(f Family) bool { return f.holds(tr) })
 }
 
 // holds says whether a request fits in a shape of the family.
 func (f *Family) holds(tr *trial) bool {
-	if tr.problem.Stopped() {
+	if tr.problem == nil || tr.problem.Stopped() {
 		return false
 	}
 	if f.form == formOpen {
@@ -99,9 +123,9 @@ func (f *Family) holds(tr *trial) bool {
 	case formMixed:
 		return slices.ContainsFunc(a.Mixed(f.pools), HasRoom)
 	case formDifferent:
-		return slices.ContainsFunc(f.pools, func(p *shape.Pool) bool { return hasDevices(tr.problem, p) }) && tr.holdsOne() && different(a, f.pools) != nil
+		return slices.ContainsFunc(f.pools, func(p *shape.Pool) bool { return hasDevices(tr.problem, p) }) && tr.holdsOne() && mayDiffer(a, f.pools)
 	default:
-		return f.holdsEqual(tr, a)
+		return f.holdsEqual(a)
 	}
 }
 
@@ -120,15 +144,9 @@ func (tr *trial) holdsOne() bool {
 }
 
 // holdsEqual says whether any shape of the family's degrees can be placed within the limits.
-func (f *Family) holdsEqual(tr *trial, a *shape.Tier) bool {
+func (f *Family) holdsEqual(a *shape.Tier) bool {
 	for c := range a.Shapes(f.flavor, f.degree, nil) {
-		if tr.problem.Limited() {
-			a.Evaluate(&c)
-			if c.Verdict != shape.Yes {
-				continue
-			}
-		}
-		if HasRoom(&c) {
+		if c.Keeps() && HasRoom(&c) {
 			return true
 		}
 	}
@@ -141,43 +159,7 @@ func HasRoom(c *shape.Candidate) bool {
 	if c.Ends != nil && c.Flavor.Class >= 0 && len(c.Flavor.Pool.Zones) == 0 {
 		return true
 	}
-	if !zonesMayHold(c) {
-		return false
-	}
-	_, ok := place.Copies(c, c.Tier.Problem.Copies)
-	return ok
-}
-
-// zonesMayHold says whether any zone may hold an instance: whether the runs of layers that its groups have room for are
-// enough. It is true where there are no zones.
-func zonesMayHold(c *shape.Candidate) bool {
-	p := c.Flavor.Pool
-	if len(p.Zones) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(p.ZoneForms(), func(z shape.ZoneForm) bool { return zoneMayHold(c, z) })
-}
-
-func zoneMayHold(c *shape.Candidate, z shape.ZoneForm) bool {
-	p, group := c.Flavor.Pool, c.Group()
-	var caps []int64
-	for _, at := range z.Parts {
-		part := &p.Parts[at]
-		if part.Limit < group {
-			continue
-		}
-		for last := group - 1; last < len(part.Caps); last += group {
-			caps = append(caps, part.Caps[last])
-		}
-	}
-	if c.Stages == 1 {
-		return slices.ContainsFunc(caps, func(offer int64) bool { return c.Footprint.Bytes(0, c.Footprint.Layers) <= offer })
-	}
-	if len(caps) < c.Stages {
-		return false
-	}
-	slices.SortFunc(caps, func(a, b int64) int { return int(min(1, max(-1, b-a))) })
-	return c.Footprint.HasRoom(caps[:c.Stages])
+	return place.HasRoom(c, c.Tier.Problem.Copies)
 }
 
 // Most is the largest number from 1 to n for which a changed request fits; 0 where it fits for none. Each family must hold
@@ -195,13 +177,22 @@ func Most(families []Family, n int, with func(int) *shape.Problem) int {
 	best := 0
 	for i := range families {
 		f := &families[i]
-		holds := func(n int) bool {
-			tr := at(n)
-			return tr.problem != nil && f.holds(tr)
-		}
+		holds := func(n int) bool { return f.holds(at(n)) }
 		if best < n && holds(best+1) {
 			found := best
 			best += largest(n-best, func(m int) bool { return m == 1 || holds(found+m) })
+		}
+	}
+	return best
+}
+
+// MostCopies is Most for numbers of copies, of which those that differ are placed once and not for each number.
+func MostCopies(t *shape.Problem, families []Family, n int) int {
+	differ := func(f Family) bool { return f.form == formDifferent }
+	best := Most(slices.DeleteFunc(slices.Clone(families), differ), n, func(n int) *shape.Problem { return t.With(t.InCopies(n)) })
+	for i := range families {
+		if f := &families[i]; differ(*f) && best < n && !t.Stopped() {
+			best = max(best, mostDifferent(t.Tier(f.setting), f.pools, n))
 		}
 	}
 	return best

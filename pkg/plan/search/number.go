@@ -15,15 +15,14 @@ import (
 // number fits, and in equal copies where these fit in any number, the fewest devices, or the cheapest for the objective Cost;
 // then the best value of the objective, then the fewest copies. Where none fits, it is the number that comes nearest to it.
 func Number(t *shape.Problem) int {
-	nearest := t.Copies
+	var last *numbers
 	for _, settings := range formatsOf(slices.Collect(t.Settings())) {
-		f := newNumbers(t, settings)
-		if n := f.best(); n > 0 {
+		last = newNumbers(t, settings)
+		if n := last.best(); n > 0 {
 			return n
 		}
-		nearest = f.nearest()
 	}
-	return nearest
+	return last.nearest()
 }
 
 // numbers are the numbers of copies that a problem leaves open, in some settings. All of them are multiples of the problem's own.
@@ -33,13 +32,15 @@ type numbers struct {
 	// free are the devices that match, and memory the bytes that may be used on all of them together.
 	free   int
 	memory int64
-	known  map[int]least // by the sequences of a copy, which is all that a number decides for one
+	// known are by the sequences of a copy, which is all that a number decides for one.
+	known map[int]takes
 }
 
-// least is a lower bound of what a copy takes. It is no devices where no copy can run.
-type least struct {
+// takes is a lower bound of what a copy takes, and by flavor of the devices that it takes on one. It is no devices where no copy can run.
+type takes struct {
 	size
 	bytes int64
+	on    map[*shape.Flavor]int
 }
 
 // size is a number of devices, and what they cost.
@@ -56,7 +57,7 @@ const (
 )
 
 func newNumbers(t *shape.Problem, settings []shape.Setting) *numbers {
-	f := &numbers{problem: t, settings: settings, known: map[int]least{}}
+	f := &numbers{problem: t, settings: settings, known: map[int]takes{}}
 	for _, s := range settings {
 		seen := t.Match(s.Format, t.Require.Level).Census
 		f.free, f.memory = max(f.free, seen.Matched), max(f.memory, seen.Free)
@@ -89,7 +90,7 @@ func (f *numbers) best() int {
 // bestOf returns the best of the numbers in which copies may be equal, or of the others; 0 where none fits.
 func (f *numbers) bestOf(equal bool) int {
 	best, cost, value := 0, int64(0), 0.0
-	dearer := func(n int) bool { return best > 0 && int64(n)*f.least(n).cost > cost }
+	dearer := func(n int) bool { return best > 0 && int64(n)*f.takes(n).cost > cost }
 	for n, p := range f.tried(equal, f.free, dearer) {
 		found := first(p, slices.Values(f.settings), &Rejections{})
 		if found == nil {
@@ -106,8 +107,8 @@ func (f *numbers) bestOf(equal bool) int {
 	return best
 }
 
-// mostDifferent is how many devices copies that differ may take where it is only asked whether a problem fits.
-const mostDifferent = 256
+// mostDiffering is how many devices copies that differ may take where it is only asked whether a problem fits.
+const mostDiffering = 256
 
 // fitsInAny says whether a problem fits in any number of copies, of which those that differ take few devices.
 func fitsInAny(t *shape.Problem) bool {
@@ -115,8 +116,8 @@ func fitsInAny(t *shape.Problem) bool {
 	for range f.tried(true, f.free, never) {
 		return true
 	}
-	for _, p := range f.tried(false, min(f.free, mostDifferent), never) {
-		if Fits(p) {
+	for _, p := range f.tried(false, min(f.free, mostDiffering), never) {
+		if newTrial(p).holding(unequal(p)) >= 0 {
 			return true
 		}
 	}
@@ -149,14 +150,16 @@ func (f *numbers) nearest() int {
 	most := f.problem.Spread().Copies
 	near, devices := most, 0
 	for n := f.problem.Copies; n <= most && !f.problem.Stopped(); {
-		if d := n * f.least(n).devices; d > 0 && (devices == 0 || d < devices) {
+		if d := n * f.takes(n).devices; d > 0 && (devices == 0 || d < devices) {
 			near, devices = n, d
 		}
 		within := devices - 1
 		if devices == 0 {
 			within = math.MaxInt
 		}
-		n = f.nextWithin(n, most, within)
+		if n = f.first(n+f.problem.Copies, most, within); n == 0 {
+			break
+		}
 	}
 	return near
 }
@@ -165,28 +168,22 @@ func (f *numbers) nearest() int {
 // no more memory than there is, which may be equal or not, and that leave a copy fewer sequences than a smaller number does. With a
 // number that is left out go those with which a copy takes no less.
 func (f *numbers) tried(equal bool, within int, leaveOut func(n int) bool) iter.Seq2[int, *shape.Problem] {
-	every := everyDifferent
+	w := walk{f, within, everyDifferent}
 	if equal {
-		every = everyEqual
+		w = walk{f, equally, everyEqual}
 	}
 	return func(yield func(int, *shape.Problem) bool) {
-		step := f.problem.Copies
-		for n := step; n <= f.last() && !f.problem.Stopped(); {
-			l := f.least(n)
-			if !f.may(n, within) || leaveOut(n) {
-				n = f.nextWithin(n, f.last(), within)
+		for n := w.from(f.problem.Copies); n > 0; n = w.from(n) {
+			if leaveOut(n) {
+				n = f.next(n, f.last())
 				continue
 			}
-			if int64(n)*l.bytes <= f.memory {
-				if p := f.problem.With(f.problem.InCopies(n)); f.equal(p) == equal && !yield(n, p) {
+			if int64(n)*f.takes(n).bytes <= f.memory {
+				if p := f.problem.With(f.problem.InCopies(n)); (f.may(n, n, equally) && f.equal(p)) == equal && !yield(n, p) {
 					return
 				}
 			}
-			further := n + step*(1+n/step/every)
-			for further <= f.last() && f.problem.Share(further) == f.problem.Share(n) {
-				further += step
-			}
-			n = min(further, f.next(n, min(further, f.last())))
+			n = w.after(n)
 		}
 	}
 }
@@ -194,29 +191,29 @@ func (f *numbers) tried(equal bool, within int, leaveOut func(n int) bool) iter.
 // equal says whether the copies of a problem fit in one shape on devices of one kind.
 func (f *numbers) equal(p *shape.Problem) bool {
 	fits := false
-	f.each(p, func(c *shape.Candidate) bool {
-		fits = fits || HasRoom(c)
+	f.each(p, false, func(c *shape.Candidate) bool {
+		fits = fits || HasRoom(c) && c.Keeps()
 		return fits
 	})
 	return fits
 }
 
-// each offers the shapes of a problem that keep its limits, in the settings that need least memory: those of each choice of degrees by
-// their number of stages, until one is enough.
-func (f *numbers) each(p *shape.Problem, enough func(*shape.Candidate) bool) {
+// each offers the shapes of a problem in the settings that need least memory: those of each choice of degrees by their number of stages, until
+// one is enough; the first ones alone where a sketch does.
+func (f *numbers) each(p *shape.Problem, sketch bool, enough func(*shape.Candidate) bool) {
 	for _, s := range f.settings {
 		if !s.Lean && !p.Limited() {
 			continue // lean batches need no more
 		}
 		a := p.Tier(s)
+		if sketch {
+			a = a.Sketch()
+		}
 		for _, pool := range a.Levels[len(a.Levels)-1] {
 			for _, l := range p.FlavorsOf(pool) {
 				for _, d := range a.Degrees(l) {
 					for c := range a.Shapes(l, d, nil) {
-						if p.Limited() {
-							a.Evaluate(&c)
-						}
-						if c.Verdict == shape.Yes && enough(&c) {
+						if enough(&c) {
 							break
 						}
 					}
@@ -233,66 +230,38 @@ func (f *numbers) last() int { return min(shape.MaxCopies, f.free, f.problem.Seq
 // where there is none.
 func (f *numbers) next(n, last int) int {
 	step := f.problem.Copies
-	if end := n + (last-n)/step*step; f.least(end).size == f.least(n).size {
+	if end := n + (last-n)/step*step; f.takes(end).size == f.takes(n).size {
 		return end + step // as on the way there, since a copy takes no more where it has less to hold
 	}
-	return n + step*(1+sort.Search((last-n)/step, func(i int) bool { return f.least(n+step*(1+i)).size != f.least(n).size }))
+	return n + step*(1+sort.Search((last-n)/step, func(i int) bool { return f.takes(n+step*(1+i)).size != f.takes(n).size }))
 }
 
-// may says whether so many copies may take no more than some devices.
-func (f *numbers) may(n, within int) bool {
-	l := f.least(n)
-	return l.devices > 0 && l.devices <= within/n
-}
-
-// nextWithin returns the first of the numbers that next goes through above one whose copies may take no more than some devices; one above the
-// last where there is none. Smaller numbers than another one leave a copy no less, so that most are passed over unseen.
-func (f *numbers) nextWithin(n, last, within int) int {
-	step := f.problem.Copies
-	if found := f.firstWithin(n, n+(last-n)/step*step, within); found > 0 {
-		return found
-	}
-	return last + 1
-}
-
-// firstWithin returns what nextWithin looks for among the numbers above low up to high; 0 where there is none.
-func (f *numbers) firstWithin(low, high, within int) int {
-	step := f.problem.Copies
-	if low >= high || f.problem.Stopped() {
-		return 0
-	}
-	least := f.least(high)
-	if least.devices == 0 || least.devices > within/(low+step) || least.size == f.least(low).size {
-		return 0
-	}
-	if high == low+step {
-		return high
-	}
-	middle := low + (high-low)/step/2*step
-	if found := f.firstWithin(low, middle, within); found > 0 {
-		return found
-	}
-	return f.firstWithin(middle, high, within)
-}
-
-// least returns the least that one of so many copies takes. It falls as they become more, since the load of each does.
-func (f *numbers) least(n int) least {
+// takes returns the least that one of so many copies takes. It falls as they become more, since the load of each does.
+func (f *numbers) takes(n int) takes {
 	share := f.problem.Share(n)
 	found, known := f.known[share]
 	if known {
 		return found
 	}
 	one := f.problem.With(f.problem.InCopies(n)).Alone()
-	take := func(c *shape.Candidate) bool {
-		found = found.or(least{size{c.Total(), int64(c.Total()) * f.rate(c.Flavor.Class)}, int64(c.Data) * c.Footprint.Together(c.Shape)})
+	found.on = map[*shape.Flavor]int{}
+	f.each(one, !one.Limited(), func(c *shape.Candidate) bool {
+		found.bytes = least(found.bytes, int64(c.Data)*c.Footprint.Together(c.Shape))
+		if on := found.on[c.Flavor]; on > 0 && c.Total() >= on {
+			return true // with more stages it takes no less
+		}
+		if !c.Keeps() {
+			return false
+		}
+		found.on[c.Flavor] = c.Total()
+		found.devices, found.cost = least(found.devices, c.Total()), least(found.cost, int64(c.Total())*f.rate(c.Flavor.Class))
 		return true
-	}
-	f.each(one, take)
+	})
 	if found.devices == 0 {
 		for _, s := range f.settings {
-			a := one.Tier(s)
+			a := one.Tier(s).Sketch()
 			for _, c := range a.Mixed(a.Levels[len(a.Levels)-1]) {
-				take(c)
+				found.devices, found.bytes = least(found.devices, c.Total()), least(found.bytes, int64(c.Data)*c.Footprint.Together(c.Shape))
 			}
 		}
 	}
@@ -300,12 +269,12 @@ func (f *numbers) least(n int) least {
 	return found
 }
 
-// or returns the lower of two bounds in each respect.
-func (l least) or(other least) least {
-	if l.devices == 0 {
+// least returns the lower of two amounts, of which the first is 0 where there is none yet.
+func least[T int | int64](known, other T) T {
+	if known == 0 {
 		return other
 	}
-	return least{size{min(l.devices, other.devices), min(l.cost, other.cost)}, min(l.bytes, other.bytes)}
+	return min(known, other)
 }
 
 // unpricedHour is what an hour of a device without a price counts as, in micro-USD: above all prices.

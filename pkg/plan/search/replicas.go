@@ -1,7 +1,9 @@
 package search
 
 import (
+	"iter"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/rankwright/rankwright/pkg/plan/place"
@@ -12,92 +14,114 @@ import (
 // the best candidate, then of the next best, until all are placed; where that leaves too few devices for the last copies, of
 // the candidates with the fewest devices first. It returns nothing where the devices do not suffice.
 func different(a *shape.Tier, pools []*shape.Pool) []Portion {
-	if a.Problem.Copies < 2 {
+	if len(pools) > 0 && len(pools[0].Zones) > 0 && !mayDiffer(a, pools) { // zones are counted faster than filled
 		return nil
 	}
-	single := a.Problem.Alone()
-	one := single.Tier(a.Setting)
-	for i := range pools {
-		kept := shape.KeepingLimits(one.Candidates(pools[i : i+1]))
-		takes := leastOf(kept)
-		if !takes.holds(a.Problem.Copies, pools[i].Devices(), pools[i].Free) {
-			continue
-		}
-		fewest := slices.Clone(kept)
-		if portions := fill(a, pools[i], takes, Rank(single, kept).Next); portions != nil {
-			return portions
-		}
-		if portions := fill(a, pools[i], takes, Rank(single, fewest).fewest()); portions != nil {
+	return differently(a, pools, place.Most)
+}
+
+// mayDiffer says whether different places the copies.
+func mayDiffer(a *shape.Tier, pools []*shape.Pool) bool {
+	return differently(a, pools, counted) != nil
+}
+
+// counted places copies without a layout.
+func counted(c *shape.Candidate, copies int, taken *place.Taken) (shape.Layout, int) {
+	return shape.Layout{}, place.Count(c, copies, taken)
+}
+
+// placing places as many copies of a candidate as there is room for beside taken devices, up to a number.
+type placing func(c *shape.Candidate, copies int, taken *place.Taken) (shape.Layout, int)
+
+func differently(a *shape.Tier, pools []*shape.Pool, by placing) []Portion {
+	copies := a.Problem.Copies
+	if copies < 2 {
+		return nil
+	}
+	for rest, next := range fillings(a, pools) {
+		if portions, placed := fill(copies, copies, rest, by, next); placed == copies {
 			return portions
 		}
 	}
 	return nil
 }
 
-// leastOf returns what a copy takes at least, in the shape of some candidate that takes least; no devices where there are no candidates.
-func leastOf(candidates []*shape.Candidate) least {
-	var found least
-	for _, c := range candidates {
-		found = found.or(least{size{devices: c.Total()}, int64(c.Data) * c.Footprint.Together(c.Shape)})
+// mostDifferent returns how many copies different places where so many are asked for.
+func mostDifferent(a *shape.Tier, pools []*shape.Pool, copies int) int {
+	most := 0
+	for rest, next := range fillings(a, pools) {
+		_, placed := fill(copies, 0, rest, counted, next)
+		most = max(most, placed)
 	}
-	return found
+	return most
 }
 
-// holds says whether so many devices and bytes may be enough for some copies that take so much at least.
-func (l least) holds(copies, devices int, bytes int64) bool {
-	return l.devices > 0 && l.devices <= devices/copies && l.bytes <= bytes/int64(copies)
-}
-
-// fill places all copies with candidates in turn. It gives up where what is left of a pool cannot hold the copies that are left, each
-// of which takes so much at least.
-func fill(a *shape.Tier, p *shape.Pool, takes least, next func() *shape.Candidate) []Portion {
-	var portions []Portion
-	taken := map[int32]bool{}
-	used := map[*shape.Flavor]int{} // devices
-	left, devices, bytes := a.Problem.Copies, p.Devices(), p.Free
-	for c := next(); c != nil && left > 0; c = next() {
-		if len(portions) == maxShapes || !takes.holds(left, devices, bytes) {
-			return nil
+// fillings are the ways in which different fills a pool: what is left of it, and the candidates that are placed in turn.
+func fillings(a *shape.Tier, pools []*shape.Pool) iter.Seq2[left, func() *shape.Candidate] {
+	return func(yield func(left, func() *shape.Candidate) bool) {
+		single := a.Problem.Alone()
+		one := single.Tier(a.Setting)
+		for i := range pools {
+			kept := shape.KeepingLimits(one.Candidates(pools[i : i+1]))
+			rest, fewest := leftOf(kept, pools[i]), slices.Clone(kept)
+			if !yield(rest, Rank(single, kept).Next) || !yield(rest, Rank(single, fewest).fewest()) {
+				return
+			}
 		}
-		l, n := most(c, left, c.Flavor.Devices-used[c.Flavor], taken)
+	}
+}
+
+// left is what is left of a pool, and what a copy takes of it at least.
+type left struct {
+	takes   map[*shape.Flavor]int // devices
+	devices map[*shape.Flavor]int
+	// copy is the bytes of a copy, bytes those that are left.
+	copy, bytes int64
+}
+
+// leftOf returns a pool of which nothing is taken, for copies in the shapes of some candidates.
+func leftOf(candidates []*shape.Candidate, p *shape.Pool) left {
+	l := left{map[*shape.Flavor]int{}, map[*shape.Flavor]int{}, math.MaxInt64, p.Free}
+	for _, c := range candidates {
+		l.copy = min(l.copy, int64(c.Data)*c.Footprint.Together(c.Shape))
+		if least, known := l.takes[c.Flavor]; !known || c.Total() < least {
+			l.takes[c.Flavor], l.devices[c.Flavor] = c.Total(), c.Flavor.Devices
+		}
+	}
+	return l
+}
+
+// holds says whether there may be room for some copies.
+func (l *left) holds(copies int) bool {
+	room := 0
+	for flavor, takes := range l.takes {
+		room += l.devices[flavor] / takes
+	}
+	return room >= copies && l.copy <= l.bytes/int64(copies)
+}
+
+// fill places copies with candidates in turn, and says how many it placed. It gives up where what is left of a pool cannot hold those that are
+// left of the fewest that are of use.
+func fill(copies, fewest int, rest left, by placing, next func() *shape.Candidate) ([]Portion, int) {
+	var portions []Portion
+	placed, taken := 0, new(place.Taken)
+	rest.devices = maps.Clone(rest.devices)
+	for c := next(); c != nil && placed < copies; c = next() {
+		if len(portions) == maxShapes || !rest.holds(max(1, fewest-placed)) {
+			break
+		}
+		l, n := by(c, min(copies-placed, rest.devices[c.Flavor]/c.Total()), taken)
 		if n == 0 {
 			continue
 		}
 		portions = append(portions, portion(c, l))
-		left, devices, used[c.Flavor] = left-n, devices-n*c.Total(), used[c.Flavor]+n*c.Total()
-		bytes -= int64(n*c.Data) * c.Footprint.Together(c.Shape)
-	}
-	if left > 0 {
-		return nil
+		placed += n
+		rest.devices[c.Flavor] -= n * c.Total()
+		rest.bytes -= int64(n*c.Data) * c.Footprint.Together(c.Shape)
 	}
 	slices.SortStableFunc(portions, func(x, y Portion) int { return y.Copies() - x.Copies() })
-	return portions
+	return portions, placed
 }
 
 // maxShapes is the main shape and the API's bound of ShardingPlanSpec.OtherShapes.
 const maxShapes = 1 + 64
-
-// most places as many copies of a candidate as there is room for, up to a number, where so many devices of its flavor are left.
-func most(c *shape.Candidate, copies, devices int, taken map[int32]bool) (shape.Layout, int) {
-	var found shape.Layout
-	n := largest(copies, func(n int) bool {
-		if n*c.Total() > devices {
-			return false
-		}
-		l, ok := place.Beside(c, n, maps.Clone(taken))
-		if ok {
-			found = l
-		}
-		return ok && len(l.Instances) == n*c.Data
-	})
-	if n == 0 {
-		return shape.Layout{}, 0
-	}
-	if len(found.Instances) != n*c.Data {
-		found, _ = place.Beside(c, n, maps.Clone(taken))
-	}
-	for _, at := range slices.Concat(slices.Concat(found.Instances...)...) {
-		taken[at] = true
-	}
-	return found, n
-}

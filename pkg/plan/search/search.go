@@ -47,7 +47,7 @@ func solve(a *shape.Tier, log *Rejections) *Solution {
 			return &Solution{a, portions, candidates, nil, log}
 		}
 		for _, c := range a.Mixed(pools) {
-			if l, ok := place.Copies(c, a.Problem.Copies); ok {
+			if l, ok := placed(c); ok {
 				return &Solution{a, []Portion{portion(c, l)}, candidates, c, log}
 			}
 		}
@@ -61,11 +61,19 @@ func solve(a *shape.Tier, log *Rejections) *Solution {
 func Placeable(a *shape.Tier, candidates []*shape.Candidate) (*shape.Candidate, shape.Layout) {
 	ranked := Rank(a.Problem, shape.KeepingLimits(candidates))
 	for c := ranked.Next(); c != nil; c = ranked.Next() {
-		if l, ok := place.Copies(c, a.Problem.Copies); ok {
+		if l, ok := placed(c); ok {
 			return c, l
 		}
 	}
 	return nil, shape.Layout{}
+}
+
+// placed places all copies of a candidate, if there is room for them, which takes less to find out within zones.
+func placed(c *shape.Candidate) (shape.Layout, bool) {
+	if len(c.Flavor.Pool.Zones) > 0 && !HasRoom(c) {
+		return shape.Layout{}, false
+	}
+	return place.Copies(c, c.Tier.Problem.Copies)
 }
 
 // leaner returns the candidates that lean batches allow on fewer devices than some: the engine's default batches should

@@ -44,6 +44,8 @@ type site struct {
 	kubelet podresources.PodResourcesListerClient
 	folder  string
 	agent   *exec.Cmd
+	// missed is what was awaited in vain.
+	missed error
 }
 
 func newSite(t *testing.T) *site {
@@ -147,13 +149,17 @@ func (s *site) killAgent() {
 	}
 }
 
-// tell prints the end of the agent's log where a test fails.
+// tell prints, where a test fails, the end of what the agent, the kubelet and containerd logged.
 func (s *site) tell() {
-	if s.t.Failed() {
-		content, _ := os.ReadFile(s.path("agent.log"))
-		lines := strings.Split(string(content), "\n")
-		s.t.Log(strings.Join(lines[max(0, len(lines)-40):], "\n"))
+	if !s.t.Failed() {
+		return
 	}
+	for _, name := range []string{"agent.log", "c/" + s.node.Name + "/containerd.log", "c/" + s.node.Name + "/kubelet.log"} {
+		content, err := os.ReadFile(s.path(name))
+		lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+		s.t.Logf("%s (%v):\n%s", filepath.Base(name), err, strings.Join(lines[max(0, len(lines)-12):], "\n"))
+	}
+	s.t.Logf("awaited in vain: %v", s.missed)
 }
 
 // await waits until the condition says nothing. It asks rarely enough to leave the kubelet, which answers at most 100
@@ -166,8 +172,23 @@ func (s *site) await(t *testing.T, what string, condition func() error) {
 		return last == nil, nil
 	})
 	if err != nil {
-		t.Fatalf("%s: %v", what, last)
+		s.missed = fmt.Errorf("%s: %w (agent: %s)", what, last, s.agentState())
+		t.Fatal(s.missed)
 	}
+}
+
+// agentState is what the kernel says of the agent's process, which may have been killed.
+func (s *site) agentState() string {
+	if s.agent == nil {
+		return "none"
+	}
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.agent.Process.Pid))
+	for line := range strings.Lines(string(content)) {
+		if state, is := strings.CutPrefix(line, "State:"); is {
+			return strings.TrimSpace(state)
+		}
+	}
+	return fmt.Sprint(err)
 }
 
 // allocatable are the ids that the kubelet would give to new pods, by resource.

@@ -76,16 +76,22 @@ func (w *writes) of(others ...string) []string {
 func (w *world) serve(prefix string) {
 	w.Helper()
 	w.addNode(prefix+"1", 4)
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: prefix + "1"}}
-	w.Change(node, func() { // as the node agent does
-		for i := range 4 {
-			node.Status.Allocatable[corev1.ResourceName(fmt.Sprint(v1alpha1.SlotPrefix, i))] = resource.MustParse("1")
-		}
-	})
+	w.offerSlots(prefix+"1", 4)
 	w.addClaimedNode(prefix+"2", 2)
 	w.serveOn(prefix+"1", prefix+"-advisory", v1alpha1.EnforcementAdvisory)
 	w.serveOn(prefix+"1", prefix+"-slot", v1alpha1.EnforcementSlot)
 	w.serveOn(prefix+"2", prefix+"-claim", v1alpha1.EnforcementClaim)
+}
+
+// offerSlots offers the first slots of a node, as the node agent does.
+func (w *world) offerSlots(name string, count int) {
+	w.Helper()
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	w.Change(node, func() {
+		for i := range count {
+			node.Status.Allocatable[corev1.ResourceName(fmt.Sprint(v1alpha1.SlotPrefix, i))] = resource.MustParse("1")
+		}
+	})
 }
 
 func (w *world) serveOn(node, name string, enforcement v1alpha1.Enforcement) {

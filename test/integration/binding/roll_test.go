@@ -3,10 +3,12 @@ package binding
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -192,4 +194,45 @@ func TestAnotherOperatorGoesOnWithARoll(t *testing.T) {
 	if want := []int{3, 3}; !cmp.Equal(seen.ready, want) || !cmp.Equal(seen.copies, []string{"2", "1"}) {
 		t.Errorf("copies %s were evicted while %d pods were ready, want 2 and 1 while %d were", seen.copies, seen.ready, want)
 	}
+}
+
+// A placement that gave its devices back while its pods run on all of them gets them again: what holds them is its own. Pods that have the same place as before stay,
+// and the others leave as those of a plan that was replaced do.
+func TestPlacementComesBackToItsPods(t *testing.T) {
+	for _, enforcement := range enforcements {
+		t.Run(string(enforcement), func(t *testing.T) {
+			w := newWorld(t, "cameback-"+strings.ToLower(string(enforcement)))
+			w.operate(nil)
+			w.addNodeFor(enforcement, "a", 2)
+			w.offerSlots("a", 2)
+			placement := w.PlacementOf("llm", 1, 2)
+			placement.Spec.Enforcement = enforcement
+			w.Must(w.Create(t.Context(), placement))
+			w.awaitPlan("llm-1")
+			w.runStatefulSet(2)
+			w.awaitReady(2, "llm-1")
+			running := w.pods()
+			w.change(`{"suspend":true}`)
+			w.awaitNoPlan()
+			w.change(`{"suspend":false}`)
+			w.awaitReady(2, "llm-2")
+			w.checkStayed(running, w.pods())
+			w.setCopies(0)
+			w.awaitNoPlan()
+			w.change(`{"replicas":1,"parallelism":{"tensor":2}}`)
+			w.awaitPlan("llm-3")
+			w.setScale(&appsv1.StatefulSet{}, 1)
+			w.awaitReady(1, "llm-3")
+		})
+	}
+}
+
+// awaitNoPlan waits until placement llm has given its devices back.
+func (w *world) awaitNoPlan() {
+	w.Helper()
+	w.Eventually("there is no plan", func(ctx context.Context) bool {
+		var plans v1alpha1.ShardingPlanList
+		w.Must(w.List(ctx, &plans, client.InNamespace(w.Home)))
+		return len(plans.Items) == 0
+	})
 }

@@ -97,7 +97,9 @@ func asksAnew(w *world) {
 	if want := "error: placement team-a/single asks for no verification: set spec.verification.mode to Report or Require\n"; r.Code != term.ExitFailure || r.Err != want {
 		w.Errorf("exit code %d, errors %q; want %q", r.Code, r.Err, want)
 	}
-	w.edit("single", func(p *v1alpha1.ModelPlacement) { p.Spec.Verification = &v1alpha1.Verification{Mode: v1alpha1.VerificationReport} })
+	w.edit("single", func(p *v1alpha1.ModelPlacement) {
+		p.Spec.Verification = &v1alpha1.Verification{Mode: v1alpha1.VerificationReport}
+	})
 	w.same("verify", "modelplacement.rankwright.dev/single: its pods verify anew when they are made anew: kubectl delete pods -n team-a -l rankwright.dev/placement=single\n",
 		w.asks("verify", "mp/single", "-n", home))
 	w.Must(w.Get(w.Context(), client.ObjectKeyFromObject(single), single))

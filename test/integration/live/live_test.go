@@ -13,13 +13,14 @@ func TestCommands(t *testing.T) {
 		{"top selects", topSelects},
 		{"top of what is seen", topUnseen},
 		{"tree", tree},
+		{"the page of the plugin", documented},
+		{"top watches", topWatch},
 		{"explain", explains},
 		{"plan", plans},
 		{"plan with what is seen", plansUnseen},
 		{"diff", diffs},
 		{"cordon", cordons},
 		{"replan and verify", asksAnew},
-		{"top watches", topWatch},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			own := *w.World

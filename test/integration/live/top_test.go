@@ -17,6 +17,7 @@ import (
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/holding"
 	"github.com/rankwright/rankwright/test/controlplane"
+	"github.com/rankwright/rankwright/test/operation"
 )
 
 func top(w *world) {
@@ -27,6 +28,16 @@ func top(w *world) {
 		clitest.Golden(w.T, "live-top-"+name+"-80.txt", w.checked(w.run(80, w.kubeconfig, args...), args))
 	}
 	w.same("fleet by its name", w.asks("top"), w.asks("top", "fleet"))
+}
+
+// documented holds the page of the plugin to what its commands print. The tenant has its rights already.
+func documented(w *world) {
+	page := clitest.ReadPage(w.T, filepath.Join("..", "..", "..", "docs", "plugin.md"))
+	for _, command := range []string{"top", "top devices", "tree mp/tensor -n " + home} {
+		page.Show(w.T, command, w.asks(strings.Fields(command)...))
+	}
+	page.Show(w.T, "top -n "+home, w.checked(w.run(0, w.of("tenant"), "top", "-n", home), nil))
+	page.Hold(w.T)
 }
 
 // topSelects are outputs of a few words each.
@@ -72,6 +83,12 @@ func (w *world) as(user, namespace string) string {
 	} else {
 		w.Must(w.Create(w.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: user}, RoleRef: role, Subjects: subjects}))
 	}
+	return w.of(user)
+}
+
+// of writes the kubeconfig of a user.
+func (w *world) of(user string) string {
+	w.Helper()
 	config, err := w.Cluster.ConfigForUser(user)
 	w.Must(err)
 	path := filepath.Join(w.kubeconfigs, user)
@@ -86,6 +103,9 @@ func topUnseen(w *world) {
 		return w.run(0, viewer, "top").Code == term.ExitOK && strings.Contains(w.run(0, tenant, "top", "placements", "-n", home).Out, "tensor")
 	})
 	clitest.Golden(w.T, "live-top-viewer.txt", w.checked(w.run(0, viewer, "top"), nil))
+	if r := w.run(0, w.of("nobody"), "top"); !strings.Contains(r.Out, "not permitted to see") || strings.Contains(r.Out, "idle") {
+		w.Errorf("a user who sees nothing is told:\n%s", r.Out)
+	}
 	clitest.Golden(w.T, "live-top-tenant.txt", w.checked(w.run(0, tenant, "top", "-n", home), nil))
 	seen := clitest.Object[struct{ Items []holding.Device }](w.T, w.checked(w.run(0, viewer, "top", "devices", "-o", "json"), nil))
 	for _, d := range seen.Items {
@@ -99,7 +119,8 @@ func topUnseen(w *world) {
 
 // topWatch follows a device that is cordoned and comes back.
 func topWatch(w *world) {
-	ctx, cancel := context.WithCancel(w.Context())
+	ctx, cancel := context.WithTimeout(w.Context(), operation.Patience)
+	defer cancel()
 	out, in := io.Pipe()
 	pauses := make(chan time.Time)
 	streams := term.Streams{In: strings.NewReader(""), Out: in, Err: io.Discard, After: func(time.Duration) <-chan time.Time { return pauses }}

@@ -102,13 +102,13 @@ func TestProbesAndMetrics(t *testing.T) {
 		t.Errorf("metrics for a reader: status %d, %v, %s", status, err, metrics)
 	}
 	for _, want := range []string{
-		`rankwright_node_agent_devices{health="Healthy",vendor="nvidia"} 1`,
-		`rankwright_node_agent_backend_state{backend="amd",state="Failed"} 1`,
-		`rankwright_node_agent_backend_state{backend="nvidia",state="Failed"} 0`,
-		`rankwright_node_agent_detect_duration_seconds_count{backend="all"} 1`,
-		`rankwright_node_agent_detect_duration_seconds_count{backend="nvidia"} 1`,
-		`rankwright_node_agent_publish_total{result="written"} 1`,
-		`rankwright_node_agent_scans_total{trigger="start"} 1`,
+		`rankwright_node_agent_devices{health="Healthy",node="endpoints",vendor="nvidia"} 1`,
+		`rankwright_node_agent_backend_state{backend="amd",node="endpoints",state="Failed"} 1`,
+		`rankwright_node_agent_backend_state{backend="nvidia",node="endpoints",state="Failed"} 0`,
+		`rankwright_node_agent_detect_duration_seconds_count{backend="all",node="endpoints"} 1`,
+		`rankwright_node_agent_detect_duration_seconds_count{backend="nvidia",node="endpoints"} 1`,
+		`rankwright_node_agent_publish_total{node="endpoints",result="written"} 1`,
+		`rankwright_node_agent_scans_total{node="endpoints",trigger="start"} 1`,
 		`version="v1.2.3"} 1`,
 	} {
 		if !strings.Contains(metrics, want) {

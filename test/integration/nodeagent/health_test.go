@@ -25,6 +25,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/detect/nvidia"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
+	"github.com/rankwright/rankwright/test/gpuerrors"
 )
 
 // recordedServer is a recorded host of eight GPUs on which one can be lost, or whose driver can be older.
@@ -105,31 +106,6 @@ func only(report, address string) string {
 	return head + "</nvidia_smi_log>"
 }
 
-// monitor stands for rankwright-nvml, which is tested where it is: it prints the lines that come, or does not start.
-type monitor struct {
-	lines chan string
-	fails error
-}
-
-// Stream implements detect.Streamer.
-func (m monitor) Stream(ctx context.Context, tell func(line []byte) error, _ ...string) error {
-	if m.fails != nil {
-		return m.fails
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case line := <-m.lines:
-			if err := tell([]byte(line)); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-func newMonitor() monitor { return monitor{lines: make(chan string, 16)} }
-
 // newServerSite is a site whose agent detects the recorded server, by a clock that only the test moves.
 func newServerSite(t *testing.T, name string, gpuErrors host.Streamer) (*site, *recordedServer) {
 	t.Helper()
@@ -189,15 +165,14 @@ func (s *site) told() map[string]int {
 
 // One of eight GPUs falls off the bus, is lost, and comes back: it is Unhealthy at once, and Healthy again without a restart.
 func TestGPUFallsOffTheBusAndComesBack(t *testing.T) {
-	gpuErrors := newMonitor()
-	gpuErrors.lines <- `{"type":"Watching"}`
+	gpuErrors := gpuerrors.New()
 	s, server := newServerSite(t, "xid", gpuErrors)
 	s.run()
 	s.await("all eight healthy", s.has(map[string]int{"Healthy": 8}))
 	victim := s.inventory().Status.Devices[3]
 
-	gpuErrors.lines <- fmt.Sprintf(`{"pci":%q,"type":"XID","xid":31}`, victim.PCI.Address) // of an application: says nothing
-	gpuErrors.lines <- fmt.Sprintf(`{"pci":%q,"type":"XID","xid":79}`, victim.PCI.Address)
+	gpuErrors.Lines <- fmt.Sprintf(`{"pci":%q,"type":"XID","xid":31}`, victim.PCI.Address) // of an application: says nothing
+	gpuErrors.Lines <- fmt.Sprintf(`{"pci":%q,"type":"XID","xid":79}`, victim.PCI.Address)
 	s.await("the XID", s.has(map[string]int{"Healthy": 7, "Unhealthy XID79": 1}))
 	if d := s.inventory().Status.Device(victim.ID); d.Usable() || !strings.HasPrefix(d.Health.Message, "XID 79: the GPU has fallen off the bus") {
 		t.Errorf("%+v, want the XID as evidence", d.Health)
@@ -226,20 +201,19 @@ func TestGPUFallsOffTheBusAndComesBack(t *testing.T) {
 
 // A restart neither forgets a fault nor tells of it twice.
 func TestFaultOutlivesTheAgent(t *testing.T) {
-	gpuErrors := newMonitor()
-	gpuErrors.lines <- `{"type":"Watching"}`
+	gpuErrors := gpuerrors.New()
 	s, server := newServerSite(t, "xid-restart", gpuErrors)
 	server.older = true // nothing but events tells
 	s.run()
 	s.pass("all eight healthy", s.has(map[string]int{"Healthy": 8}))
 	victim := s.inventory().Status.Devices[0]
-	gpuErrors.lines <- fmt.Sprintf(`{"pci":%q,"type":"XID","xid":95}`, victim.PCI.Address)
+	gpuErrors.Lines <- fmt.Sprintf(`{"pci":%q,"type":"XID","xid":95}`, victim.PCI.Address)
 	want := map[string]int{"Healthy": 7, "Unhealthy XID95": 1}
 	s.await("the XID", s.has(want))
 	s.await("its event", func() bool { return len(s.told()) == 1 })
 	s.stop()
 
-	gpuErrors.lines <- `{"type":"Watching"}`
+	gpuErrors.Lines <- gpuerrors.Watching
 	s.agent = s.newAgent(agentConfig(t, s.node))
 	s.run()
 	for range 5 {
@@ -258,8 +232,8 @@ func TestFaultOutlivesTheAgent(t *testing.T) {
 // Where only the monitor could know of errors and it does not run, devices are not Healthy, and can be used.
 func TestMonitorThatCannotStart(t *testing.T) {
 	for name, tools := range map[string]host.Streamer{
-		"crashes": monitor{fails: errors.New("rankwright-nvml events: exit status 3: no library")},
-		"missing": monitor{fails: fmt.Errorf("rankwright-nvml events: %w", host.ErrNoCommand)}, "absent": nil,
+		"crashes": gpuerrors.Stream{Fails: errors.New("rankwright-nvml events: exit status 3: no library")},
+		"missing": gpuerrors.Stream{Fails: fmt.Errorf("rankwright-nvml events: %w", host.ErrNoCommand)}, "absent": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, server := newServerSite(t, "monitor-"+name, tools)

@@ -8,14 +8,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/test/gpuerrors"
 )
 
 // While the GPU operator changes the driver, no process of the agent holds the driver, and the inventory says so; then all is as
 // before, without a restart.
 func TestDriverIsLetGoOfForAnUpgrade(t *testing.T) {
 	const label = "nvidia.com/gpu-driver-upgrade-state"
-	gpuErrors := newMonitor()
-	gpuErrors.lines <- `{"type":"Watching"}`
+	gpuErrors := gpuerrors.New()
 	s, server := newServerSite(t, "upgrade", gpuErrors)
 	server.older = true // without the monitor, errors are not seen
 	s.run()
@@ -38,6 +38,6 @@ func TestDriverIsLetGoOfForAnUpgrade(t *testing.T) {
 		t.Error("what is merely not watched is not usable")
 	}
 	setLabel(`null`)
-	gpuErrors.lines <- `{"type":"Watching"}`
+	gpuErrors.Lines <- gpuerrors.Watching
 	s.pass("all eight healthy again", s.has(map[string]int{"Healthy": 8}))
 }

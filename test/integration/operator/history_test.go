@@ -137,7 +137,7 @@ func (w world) keepsFirst(c client.WithWatch) client.WithWatch {
 			return c.Create(ctx, o, options...)
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.DeleteOption) error {
-			if _, is := o.(*v1alpha1.ShardingPlan); is && len(w.revisions()) == 0 {
+			if _, is := o.(*v1alpha1.ShardingPlan); is && w.Context().Err() == nil && len(w.revisions()) == 0 {
 				w.Errorf("plan %s is deleted, and nothing has its spec", o.GetName())
 			}
 			return c.Delete(ctx, o, options...)

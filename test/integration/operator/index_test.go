@@ -73,7 +73,7 @@ func TestIndexIsConfirmedByTheAPIServer(t *testing.T) {
 	}
 	now, err := index.Read(w.Context(), w.plans())
 	w.Must(err)
-	if free := now.Cluster(nil, nil).Free(); len(free) != 2 || free[0].Node != "n2" {
+	if free := now.Cluster("", nil, nil).Free(); len(free) != 2 || free[0].Node != "n2" {
 		t.Errorf("free at the end: %v", free)
 	}
 }

@@ -85,9 +85,11 @@ var operations = map[string]func(context.Context, *ledger.Ledger) error{
 		_, err := reserve(ctx, l, pool.take("b", 1))
 		return err
 	},
-	"replaces the plan": func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := reserve(ctx, l, pool.take("a", 2))
-		return err
+	"replaces the plan and compacts": func(ctx context.Context, l *ledger.Ledger) error {
+		if _, err := reserve(ctx, l, pool.take("a", 2)); err != nil {
+			return err
+		}
+		return l.Compact(ctx)
 	},
 	"settles": func(ctx context.Context, l *ledger.Ledger) error {
 		_, err := l.Settle(ctx, everyPlan)

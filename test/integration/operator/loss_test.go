@@ -18,6 +18,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/losses"
 	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/test/calls"
 	"github.com/rankwright/rankwright/test/operation"
 )
 
@@ -428,7 +429,7 @@ func TestDriftIsSaidAndMovesNothing(t *testing.T) {
 	story.check(t, "llm-1")
 }
 
-// TestSilentAgentsAreAConditionAndNoLoss: one falls silent, then all, then all are heard of again.
+// TestSilentAgentsAreAConditionAndNoLoss: one falls silent, then all, then all are heard of again. Leases are listed when one falls silent, and not each time they are looked at.
 func TestSilentAgentsAreAConditionAndNoLoss(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	now := newClock()
@@ -436,7 +437,9 @@ func TestSilentAgentsAreAConditionAndNoLoss(t *testing.T) {
 		w.addNode(name, 1)
 		w.beat(name)
 	}
-	w.operate(operator.Options{Planner: operation.KeepingFit, Now: now.Now, Housekeeping: 100 * time.Millisecond})
+	made := &calls.Counter{}
+	w.Transport = made.Wrap
+	w.operate(operator.Options{Planner: operation.KeepingFit, Now: now.Now, Housekeeping: 20 * time.Millisecond})
 	w.place(w.PlacementOf("llm", 1, 2))
 	w.awaitPlan("llm", "llm-1")
 	story := w.follow()
@@ -459,4 +462,8 @@ func TestSilentAgentsAreAConditionAndNoLoss(t *testing.T) {
 	}
 	awaitObserved([]string{"n1", "n2"}, metav1.ConditionTrue)
 	story.check(t, "llm-1")
+	const start, nodes = 1, 3
+	if lists := made.Calls()["list leases"].Requests; lists > start+nodes {
+		t.Errorf("Leases were listed %d times while %d agents fell silent", lists, nodes)
+	}
 }

@@ -3,15 +3,21 @@ package operator
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
+	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/test/calls"
+	"github.com/rankwright/rankwright/test/operation"
 )
 
 // widePool has room for one plan after another.
@@ -150,5 +156,90 @@ func TestOneWriteCommitsSeveralPlans(t *testing.T) {
 		if !plan.Active() {
 			t.Errorf("plan %s is not active", plan.Name)
 		}
+	}
+}
+
+// An informer whose watch was interrupted while a plan was made and deleted never tells of it. The plan is looked for, and holds nothing any more.
+func TestPlanThatNoInformerEverShowedIsLookedFor(t *testing.T) {
+	w := newWorld(t, justLedger)
+	l := w.ledger(w.WithWatch)
+	made, err := reserve(t.Context(), l, func(context.Context, *ledger.State) (*ledger.Decision, error) {
+		return &ledger.Decision{Plan: planOf("a", 1, pool)}, nil
+	})
+	w.Must(err)
+	w.Must(l.Recheck(t.Context(), nil))
+	if _, err := reserve(t.Context(), l, pool.take("b", 1)); !errors.Is(err, errFull) {
+		t.Errorf("devices of a plan that is there were given away: %v", err)
+	}
+	w.Must(w.Delete(t.Context(), made))
+	w.Must(l.Recheck(t.Context(), nil))
+	if _, err := reserve(t.Context(), l, pool.take("b", 1)); err != nil {
+		t.Errorf("devices of a plan that is gone are not free: %v", err)
+	}
+}
+
+// record is the ledger's, as it is at the API server.
+func (w world) record() string {
+	w.Helper()
+	config := ledgerMap()
+	w.Must(w.Get(w.Context(), client.ObjectKeyFromObject(config), config))
+	return config.Data["record"]
+}
+
+// What is gone leaves the ledger by one write, which the next commit is spared.
+func TestCompactLedgerHasNothingOfWhatIsGone(t *testing.T) {
+	w := newWorld(t, justLedger)
+	var asked log
+	l := w.ledger(asked.wrap(w.WithWatch))
+	placement := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{UID: "placement-of-c"}}
+	made, err := reserve(t.Context(), l, func(context.Context, *ledger.State) (*ledger.Decision, error) {
+		plan := planOf("c", 1, pool[:1])
+		plan.Spec.Placement.UID = string(placement.UID)
+		return &ledger.Decision{Plan: plan}, nil
+	})
+	w.Must(err)
+	if text := w.record(); !strings.Contains(text, string(made.UID)) || !strings.Contains(text, string(placement.UID)) {
+		t.Fatalf("the record has nothing of the plan: %s", text)
+	}
+	w.Must(l.Compact(t.Context()))
+	w.Must(l.Release(t.Context(), made))
+	l.Ended(placement)
+	l.Gone(made)
+	<-l.Vacated()
+	asked = nil
+	w.Must(l.Compact(t.Context()))
+	w.Must(l.Compact(t.Context()))
+	if text := w.record(); strings.Contains(text, string(made.UID)) || strings.Contains(text, string(placement.UID)) {
+		t.Errorf("the record has something of what is gone: %s", text)
+	}
+	if _, err := reserve(t.Context(), l, pool.take("d", 1)); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(log{"patch rankwright-ledger", "create d-1", "patch rankwright-ledger", "apply status"}, asked); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// Placements that are deleted leave the ledger together, long before anything else is swept.
+func TestDeletedPlacementsLeaveTheLedger(t *testing.T) {
+	const count = 16
+	w := newWorld(t, wholeCluster)
+	w.addNode("n1", count)
+	made := &calls.Counter{}
+	w.Transport = made.Wrap
+	w.operate(operator.Options{Planner: operation.FirstFit, Housekeeping: seldom})
+	for i := range count {
+		w.place(w.PlacementOf(fmt.Sprint("llm", i), 1, 1))
+	}
+	for i := range count {
+		w.awaitPlan(fmt.Sprint("llm", i), fmt.Sprint("llm", i, "-1"))
+	}
+	before := made.Calls()["patch configmaps"].Requests
+	w.Must(w.DeleteAllOf(t.Context(), &v1alpha1.ModelPlacement{}, client.InNamespace(testNamespace)))
+	w.Eventually("the ledger has nothing of them", func(context.Context) bool {
+		return !strings.Contains(w.record(), "llm") && !strings.Contains(w.record(), "revisions")
+	})
+	if writes := made.Calls()["patch configmaps"].Requests - before; writes > count/2 {
+		t.Errorf("the ledger was written %d times for %d placements that were deleted together", writes, count)
 	}
 }

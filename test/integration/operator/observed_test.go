@@ -2,13 +2,10 @@ package operator
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,34 +15,9 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/test/operation"
 	"github.com/rankwright/rankwright/test/plantest"
 )
-
-// vLLM is an HTTP endpoint with the metrics of a vLLM that answers requests of so many tokens in and out, a number of them at a time, each of
-// which takes a time per token.
-type vLLM struct {
-	began         time.Time
-	perToken      atomic.Int64 // microseconds
-	input, output float64
-	running       float64
-}
-
-// ServeHTTP writes what would have been counted until now.
-func (e *vLLM) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	each := float64(e.perToken.Load()) / 1e6
-	seconds := time.Since(e.began).Seconds() * 60000 // so that there are enough requests between two rounds
-	n := seconds * e.running / (each * e.output)
-	const labels = `model_name="llm"`
-	histogram := func(name string, value float64) {
-		_, _ = fmt.Fprintf(w, "# TYPE vllm:%s histogram\n", name)
-		_, _ = fmt.Fprintf(w, "vllm:%s_bucket{le=\"%g\",%s} 0\nvllm:%s_bucket{le=\"%g\",%s} %g\nvllm:%s_bucket{le=\"+Inf\",%s} %g\n", name, value*0.98, labels, name, value*1.02, labels, n, name, labels, n)
-		_, _ = fmt.Fprintf(w, "vllm:%s_count{%s} %g\nvllm:%s_sum{%s} %g\n", name, labels, n, name, labels, n*value)
-	}
-	histogram("time_to_first_token_seconds", 0.05)
-	histogram("request_time_per_output_token_seconds", each)
-	_, _ = fmt.Fprintf(w, "vllm:e2e_request_latency_seconds_sum{%s} %g\n", labels, time.Since(e.began).Seconds()*e.running)
-	_, _ = fmt.Fprintf(w, "vllm:prompt_tokens_total{%s} %g\nvllm:generation_tokens_total{%s} %g\n", labels, n*e.input, labels, n*e.output)
-}
 
 // serveAs makes the first pod of placement llm, whose metrics are at an address of this machine.
 func (w world) serveAs(address string) {
@@ -93,8 +65,7 @@ func TestPodsAreComparedWithWhatIsEstimated(t *testing.T) {
 	w.placeForLatency()
 	planned := w.awaitPlan("llm", "llm-1").Spec.Estimate.TPOTMicros.Value
 
-	engine := &vLLM{began: time.Now(), input: 2048, output: 2048, running: 1}
-	engine.perToken.Store(planned)
+	engine := operation.NewVLLM(time.Duration(planned)*time.Microsecond, 1)
 	server := httptest.NewServer(engine)
 	t.Cleanup(server.Close)
 	w.serveAs(server.URL)
@@ -106,7 +77,7 @@ func TestPodsAreComparedWithWhatIsEstimated(t *testing.T) {
 		t.Errorf("%d µs per token are seen, and the engine has %d", seen.TPOTMicros, planned)
 	}
 
-	engine.perToken.Store(3 * planned)
+	engine.SetPerToken(time.Duration(3*planned) * time.Microsecond)
 	slow := w.awaitAsEstimated(metav1.ConditionFalse, "Slower")
 	if c := meta.FindStatusCondition(slow.Status.Conditions, v1alpha1.ConditionAsEstimated); !strings.Contains(c.Message, "kubectl rankwright calibrate") {
 		t.Errorf("message %q", c.Message)

@@ -2,13 +2,19 @@ package operator
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/test/operation"
 )
 
@@ -17,9 +23,9 @@ import (
 func (w world) abandon(name string) {
 	w.Helper()
 	placement := w.placement(name)
-	mesh := &v1alpha1.DeviceMesh{}
-	w.Must(w.Get(w.Context(), client.ObjectKeyFromObject(placement), mesh))
-	owned, plans := []client.Object{mesh}, w.plans()
+	ranks := &v1alpha1.DeviceMesh{}
+	w.Must(w.Get(w.Context(), client.ObjectKeyFromObject(placement), ranks))
+	owned, plans := []client.Object{ranks}, w.plans()
 	for i := range plans {
 		owned = append(owned, &plans[i])
 	}
@@ -78,4 +84,77 @@ func TestRepairByHand(t *testing.T) {
 	w.place(w.PlacementOf("second", 2, 1))
 	w.awaitPlan("second", "second-1")
 	watched.check(3)
+}
+
+// seldom is how often an operator keeps house that is to see by itself what was left behind.
+const seldom = time.Hour
+
+// commitAs writes a mesh and commits a plan of one device for a placement of a UID, as another operator does.
+func (w world) commitAs(placement string, uid types.UID, revision int64, device string) {
+	w.Helper()
+	plan := planOf(placement, revision, []string{device})
+	plan.Spec.Placement.UID = string(uid)
+	spec, err := mesh.FromPlan(plan.Name, &plan.Spec, nil)
+	w.Must(err)
+	w.Must(w.Create(w.Context(), &v1alpha1.DeviceMesh{
+		ObjectMeta: metav1.ObjectMeta{Namespace: testNamespace, Name: placement, Labels: plan.Labels}, Spec: *spec,
+	}))
+	_, err = reserve(w.Context(), w.ledger(w.WithWatch), func(context.Context, *ledger.State) (*ledger.Decision, error) {
+		return &ledger.Decision{Plan: plan}, nil
+	})
+	if !errors.Is(err, ledger.ErrConflict) { // it may be deleted before it is in force
+		w.Must(err)
+	}
+}
+
+func (w world) awaitPlans(count int) {
+	w.Helper()
+	w.Eventually(fmt.Sprintf("there are %d plans", count), func(context.Context) bool { return len(w.plans()) == count })
+}
+
+// TestPlansOfAnEarlierPlacementOfTheNameGo: a placement that was made anew under its name is no reason to keep what the earlier one had, whenever that is seen.
+func TestPlansOfAnEarlierPlacementOfTheNameGo(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	w.operate(operator.Options{Planner: operation.FirstFit, Housekeeping: seldom})
+	w.addNode("n1", 2)
+	idle := w.PlacementOf("llm", 2, 1)
+	idle.Spec.Suspend = true
+	w.place(idle)
+	w.awaitReason("llm", v1alpha1.ReasonSuspended)
+	w.commitAs("llm", "earlier", 1, "n1/"+string(operation.DeviceID(0)))
+	w.awaitPlans(0)
+	w.Eventually("the mesh is gone", func(ctx context.Context) bool { return w.children(ctx, "llm") == 0 })
+}
+
+// TestPlansThatNoInformerShowsGo: a process knows what it wrote, and deletes it with the placement.
+func TestPlansThatNoInformerShowsGo(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	held := newFreezer("shardingplans")
+	w.Transport = held.wrap
+	w.addNode("n1", 2)
+	w.operate(operator.Options{Planner: operation.FirstFit, Housekeeping: seldom})
+	w.place(w.PlacementOf("early", 1, 1))
+	w.awaitPlan("early", "early-1")
+	held.freeze()
+	defer held.thaw()
+	w.place(w.PlacementOf("llm", 1, 1))
+	w.awaitPlan("llm", "llm-1")
+	w.Must(w.Delete(t.Context(), w.placement("llm")))
+	w.awaitPlans(1)
+}
+
+// TestPlansThatNobodyCommittedGo: an operator ended when it had created a plan, and another one is at work.
+func TestPlansThatNobodyCommittedGo(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	w.addNode("n1", 2)
+	w.operate(operator.Options{Planner: operation.FirstFit, Housekeeping: seldom})
+	w.place(w.PlacementOf("llm", 1, 1))
+	w.awaitPlan("llm", "llm-1")
+	left := planOf("llm", 7, []string{"n1/" + string(operation.DeviceID(1))})
+	left.Spec.Placement.UID = string(w.placement("llm").UID)
+	w.Must(w.Create(t.Context(), left))
+	w.awaitPlans(1)
+	if plans := w.plans(); plans[0].Name != "llm-1" {
+		t.Errorf("plan %s is left", plans[0].Name)
+	}
 }

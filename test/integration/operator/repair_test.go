@@ -94,11 +94,13 @@ func bindingOf(name string, to rbacv1.Subject) *rbacv1.RoleBinding {
 	}
 }
 
-// restart ends the operator, and starts another that knows nothing of it.
+// restart ends the operator, and starts another that knows nothing of it. It returns when that one has looked: what it sees first it takes to have
+// begun then.
 func (m *mender) restart() {
 	m.Helper()
 	m.stop()
 	m.stop = m.RunOperator(operator.Options{Planner: operation.KeepingFit, Now: m.Now, Repairs: m.settings})
+	m.settle()
 }
 
 // later sets the clock forward and has a node looked at.

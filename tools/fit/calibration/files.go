@@ -1,6 +1,8 @@
 package calibration
 
 import (
+	"slices"
+
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/tools/fit/truth"
 )
@@ -26,11 +28,12 @@ func Made(all []truth.Observation) (Files, error) {
 	return Files{Constants: constants, Cells: append(cells, '\n')}, err
 }
 
-// MadeTraining fits the constants of training, which share none with serving, and writes them. Recipes widen the ranges of what is furthest from what is fitted to.
+// MadeTraining fits the constants of training, which share none with serving, to half of the models of the tables and of the recipes, and writes them. The
+// other recipes widen the ranges of what is furthest from what is fitted to.
 func MadeTraining(all, recipes []truth.Observation) ([]byte, error) {
-	fitted := Training(all)
+	fitted := Training(slices.Concat(all, recipes))
 	c := FitTraining(fitted)
-	SetTrainingSpreads(c, fitted, recipes)
+	SetTrainingSpreads(c, fitted, HeldOut(recipes))
 	data, err := cost.FormatTraining(c)
 	return append(data, '\n'), err
 }

@@ -255,3 +255,8 @@ func hash(s string) uint32 {
 func Training(observations []truth.Observation) []truth.Observation {
 	return slices.DeleteFunc(slices.Clone(observations), func(o truth.Observation) bool { return o.Held() || o.Reported })
 }
+
+// HeldOut returns the other half.
+func HeldOut(observations []truth.Observation) []truth.Observation {
+	return slices.DeleteFunc(slices.Clone(observations), func(o truth.Observation) bool { return !o.Held() || o.Reported })
+}

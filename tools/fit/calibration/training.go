@@ -14,7 +14,7 @@ const trainingConstants = len(cost.TrainingConstants{})
 // shares of peaks, which depend on its kernels, and elsewhere tied to the base.
 var trainingPriors = [trainingConstants]float64{
 	cost.Matrices16: 0.2, cost.Matrices8: 0.3, cost.ScoresShare: 0.4, cost.StreamTraffic: 0.5, cost.WordTraffic: 0.3, cost.ScoreTraffic: 0.5,
-	cost.PassSeconds: 0.7, cost.ExchangeShare: 0.1, cost.ExchangeSeconds: 0.5, cost.Overlap: 0.3, cost.StepOverhead: 0.3,
+	cost.PassSeconds: 0.7, cost.ExpertSeconds: 0.7, cost.ExchangeShare: 0.1, cost.ExchangeSeconds: 0.5, cost.Overlap: 0.3, cost.StepOverhead: 0.3,
 }
 
 var trainingOffsets = [trainingConstants]float64{cost.Matrices16: 0.2, cost.Matrices8: 0.2, cost.ScoresShare: 0.5}
@@ -69,7 +69,7 @@ func (p *jobs) off(o *truth.Observation, x []float64, moved int, by float64) flo
 	if moved >= 0 {
 		c[moved] *= 1 + by
 	}
-	c[cost.Overlap] = min(1, c[cost.Overlap])
+	c = c.Bounded()
 	return math.Log(o.Trained(&c) / o.Measured)
 }
 
@@ -137,12 +137,15 @@ func (p *jobs) calibration(x []float64) *cost.TrainingCalibration {
 }
 
 // trainedFamilies are the families of observations, with how far each was measured. What jobs were told counts where two models were: the range of `same family`
-// is what is left of a model that is left out, and says nothing of what other models were not told.
+// is what is left of a model that is left out, and says nothing of what other models were not told. What is not told whole measures none.
 func trainedFamilies(observations []truth.Observation) []cost.TrainedFamily {
 	var families []cost.TrainedFamily
 	told := map[cost.Family]map[string]cost.TrainingOptions{}
 	for i := range observations {
 		o := &observations[i]
+		if o.Untold {
+			continue
+		}
 		at := slices.IndexFunc(families, func(f cost.TrainedFamily) bool { return f.Family == o.Family })
 		if at < 0 {
 			at, families = len(families), append(families, cost.TrainedFamily{Family: o.Family})
@@ -184,6 +187,13 @@ func TrainingOff(c *cost.TrainingCalibration, observations []truth.Observation) 
 // LeaveOutTraining fits without the observations of each key in turn, or without all that share a part with it, and returns how far those of
 // the key are off.
 func LeaveOutTraining(observations, estimated []truth.Observation, keys func(*truth.Observation) []string) map[string][]float64 {
+	return leaveOutTraining(observations, estimated, keys, func(_ *cost.TrainingCalibration, left []truth.Observation) []truth.Observation { return left })
+}
+
+// leaveOutTraining is LeaveOutTraining of those that count among what is left out of a fit.
+func leaveOutTraining(observations, estimated []truth.Observation, keys func(*truth.Observation) []string,
+	counted func(*cost.TrainingCalibration, []truth.Observation) []truth.Observation,
+) map[string][]float64 {
 	off := map[string][]float64{}
 	shares := func(a, b *truth.Observation) bool {
 		return slices.ContainsFunc(keys(a), func(k string) bool { return slices.Contains(keys(b), k) })
@@ -202,7 +212,8 @@ func LeaveOutTraining(observations, estimated []truth.Observation, keys func(*tr
 			continue
 		}
 		left := slices.DeleteFunc(slices.Clone(estimated), func(o truth.Observation) bool { return !slices.Equal(keys(&o), keys(of)) })
-		off[name] = TrainingOff(FitTraining(kept), left)
+		c := FitTraining(kept)
+		off[name] = TrainingOff(c, counted(c, left))
 	}
 	return off
 }
@@ -220,13 +231,16 @@ var TrainingSchemes = []func(*truth.Observation) []string{
 // fewestRecipes is how many published rates at a basis say how far estimates are off there.
 const fewestRecipes = 10
 
-// SetTrainingSpreads sets how far measurements are from estimates at each basis: what is left out of the observations is, and what nothing
-// was fitted to. None is narrower than a nearer one.
+// SetTrainingSpreads sets how far measurements are from estimates at each basis: what is left out of the observations is, where its estimate then has that
+// basis, and recipes that nothing was fitted to. None is narrower than a nearer one.
 func SetTrainingSpreads(c *cost.TrainingCalibration, observations, recipes []truth.Observation) {
 	last := 0.0
 	for i, scheme := range TrainingSchemes {
 		var off []float64
-		for _, list := range LeaveOutTraining(observations, observations, scheme) {
+		at := func(c *cost.TrainingCalibration, left []truth.Observation) []truth.Observation {
+			return AtBasis(c, left, cost.SameFamily+cost.Basis(i))
+		}
+		for _, list := range leaveOutTraining(observations, observations, scheme, at) {
 			off = append(off, list...)
 		}
 		last = max(last, math.Round(Quantile(off, coverage)*1e3)/1e3)

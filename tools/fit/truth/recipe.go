@@ -31,7 +31,7 @@ func recipe(l *library, r record) ([]Observation, error) {
 		Local: min(data*context, max(1, min(island, devices)/tensor)),
 		Batch: r.number("global_batch"), MicroBatch: r.number("micro_batch"), Sequence: r.number("sequence"),
 		Recompute: v1alpha1.Recompute(cmp.Or(r["recompute"], string(v1alpha1.RecomputeNone))), Sharding: v1alpha1.TrainingSharding(r["sharding"]),
-		SequenceParallel: tensor > 1, Virtual: r.whole("vp"), FP8: r["precision"] == "fp8",
+		SequenceParallel: tensor > 1, Virtual: r.whole("vp"), FP8: r["precision"] == "fp8", Fused: engine == cost.Megatron,
 	}
 	o, err := job("recipes", m, r["gpu"], devices, network, engine, of)
 	if err != nil {
@@ -46,7 +46,7 @@ func recipe(l *library, r record) ([]Observation, error) {
 	if devices <= island {
 		o.Training.Device.Network = o.Training.Device.Link
 	}
-	o.Reported = true
+	o.Untold = true
 	o.Cell = fmt.Sprintf("%s %s × %d %s", o.Model, o.GPU, devices, r["precision"])
 	o.Measured = r.number("tokens_per_gpu") * o.Training.Operations() / (o.Training.Batch * o.Training.Sequence)
 	return []Observation{o}, nil

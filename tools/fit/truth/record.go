@@ -21,8 +21,7 @@ func Training() ([]Observation, error) { return observations(training, embedded)
 
 var serving, training = []measurements{{"throughput", throughput}, {"latency", latencies}, {"mlperf", submitted}}, []measurements{{"megatron", weakScaling}, {"foundry", foundry}}
 
-// TrainingRecipes reads published rates of training that nothing is fitted to: jobs further from each other than the tables of training,
-// of which the sources do not say all.
+// TrainingRecipes reads published rates of training: jobs further from each other than the tables of training, of which the sources do not say all.
 func TrainingRecipes() ([]Observation, error) {
 	return observations([]measurements{{"recipes", recipe}}, embedded)
 }

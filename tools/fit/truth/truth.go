@@ -41,6 +41,7 @@ type Observation struct {
 	Query          cost.Query
 	Limit          float64 // seconds per output token that requests arriving at random must get; 0 where they are offered at once
 	Training       *cost.Training
+	Untold         bool // a job of which the source does not say all
 	Reported       bool // too far from what is known of the run to fit it or to hold it to anything
 	Family         cost.Family
 	Measured       float64

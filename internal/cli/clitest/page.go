@@ -1,27 +1,26 @@
-package cli
+package clitest
 
 import (
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/rankwright/rankwright/internal/cli/clitest"
 )
 
-// page is a document that shows what commands print.
-type page struct{ path, is, shows string }
+// Page is a document that shows what commands print.
+type Page struct{ path, is, shows string }
 
-func readPage(t *testing.T, path string) *page {
+// ReadPage reads a document.
+func ReadPage(t *testing.T, path string) *Page {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &page{path: path, is: string(content), shows: string(content)}
+	return &Page{path: path, is: string(content), shows: string(content)}
 }
 
-// show has the page show what a command prints, below its line.
-func (p *page) show(t *testing.T, command, output string) {
+// Show has the page show what a command prints, below its line.
+func (p *Page) Show(t *testing.T, command, output string) {
 	t.Helper()
 	const end = "```\n"
 	head := "$ kubectl rankwright " + command + "\n"
@@ -34,10 +33,10 @@ func (p *page) show(t *testing.T, command, output string) {
 	p.shows = before + head + output + end + after
 }
 
-// hold fails the test where the page differs from what was shown; -update writes the page anew.
-func (p *page) hold(t *testing.T) {
+// Hold fails the test where the page differs from what was shown; -update writes the page anew.
+func (p *Page) Hold(t *testing.T) {
 	t.Helper()
-	if *clitest.Update {
+	if *Update {
 		if err := os.WriteFile(p.path, []byte(p.shows), 0o600); err != nil {
 			t.Fatal(err)
 		}
