@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -101,7 +102,7 @@ func (f *Flags) Connect(streams term.Streams) (*Cluster, error) {
 
 func (c *Cluster) connect(config *rest.Config) error {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme, coordinationv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme, coordinationv1.AddToScheme, resourcev1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return fmt.Errorf("kinds of the cluster: %w", err)
 		}
@@ -111,7 +112,7 @@ func (c *Cluster) connect(config *rest.Config) error {
 	if err != nil {
 		return fmt.Errorf("client of the cluster: %w", err)
 	}
-	for _, of := range []schema.GroupVersion{v1alpha1.GroupVersion, corev1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion} {
+	for _, of := range []schema.GroupVersion{v1alpha1.GroupVersion, corev1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion, resourcev1.SchemeGroupVersion} {
 		own := rest.CopyConfig(config)
 		own.GroupVersion, own.APIPath = &of, "/apis"
 		if of.Group == "" {

@@ -70,6 +70,9 @@ func (c *Cluster) seen(ctx context.Context, name string, told *progress) (listed
 	var seen listed
 	for _, namespace := range k.places(c, name) {
 		pages, err := c.pages(ctx, &k, namespace, told)
+		if k.optional && apierrors.IsNotFound(err) {
+			return listed{}, nil
+		}
 		if !apierrors.IsForbidden(err) {
 			if seen.pages = pages; seen.unseen != nil {
 				seen.unseen.Namespace = namespace
@@ -86,6 +89,8 @@ func (k *kind) places(c *Cluster, name string) []string {
 	switch {
 	case name == Leases:
 		return []string{c.agents}
+	case name == Warnings:
+		return []string{c.Namespace}
 	case k.namespaced:
 		return []string{"", c.Namespace}
 	default:
@@ -96,6 +101,19 @@ func (k *kind) places(c *Cluster, name string) []string {
 // request begins to list a kind.
 func (c *Cluster) request(k *kind, namespace string, options *metav1.ListOptions) *rest.Request {
 	return c.clients[k.group].Get().Resource(k.resource).NamespaceIfScoped(namespace, namespace != "").VersionedParams(options, metav1.ParameterCodec)
+}
+
+// Pod reads a pod.
+func (c *Cluster) Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	found := &corev1.Pod{}
+	err := c.clients[corev1.SchemeGroupVersion].Get().Namespace(namespace).Resource("pods").Name(name).Do(ctx).Into(found)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("there is no pod %s in namespace %s: name the namespace with -n", name, namespace)
+	case err != nil:
+		return nil, fmt.Errorf("read pod %s of namespace %s: %w", name, namespace, err)
+	}
+	return found, nil
 }
 
 // ConfigMap reads a ConfigMap.

@@ -24,6 +24,7 @@ type Target struct {
 // Kinds of targets.
 const (
 	APlacement = "mp"
+	APod       = "pod"
 	ANode      = "node"
 	ADevice    = "device"
 )
@@ -31,11 +32,11 @@ const (
 // targetWords are the words for kinds, as kubectl knows them.
 var targetWords = map[string]string{
 	"mp": APlacement, "modelplacement": APlacement, "modelplacements": APlacement, "modelplacement.rankwright.dev": APlacement,
-	"modelplacements.rankwright.dev": APlacement, "node": ANode, "nodes": ANode, "no": ANode, "device": ADevice, "devices": ADevice,
+	"modelplacements.rankwright.dev": APlacement, "pod": APod, "pods": APod, "po": APod, "node": ANode, "nodes": ANode, "no": ANode, "device": ADevice, "devices": ADevice,
 }
 
 // examples are what arguments look like.
-var targetExamples = map[string]string{APlacement: "mp/NAME", ANode: "node/NAME", ADevice: "device/NODE/ID"}
+var targetExamples = map[string]string{APlacement: "mp/NAME", APod: "pod/NAME", ANode: "node/NAME", ADevice: "device/NODE/ID"}
 
 // ParseTarget reads an argument that names something of one of some kinds. Without a kind it is of the first.
 func ParseTarget(text string, kinds ...string) (Target, error) {
