@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "k8s.io/apimachinery/pkg/api/meta"
+
 // Is says whether the reference, which stands in an object of the placement's namespace, means this placement: one that was made
 // anew under the name is another one.
 func (r PlacementRef) Is(placement *ModelPlacement) bool {
@@ -21,3 +23,11 @@ func (l *Launch) PodDevices() int {
 	}
 	return int(*l.DevicesPerPod)
 }
+
+// Active says whether the ledger holds the plan.
+func (p *ShardingPlan) Active() bool {
+	return meta.IsStatusConditionTrue(p.Status.Conditions, ConditionActive)
+}
+
+// InForce says whether the plan is active and not going.
+func (p *ShardingPlan) InForce() bool { return p.Active() && p.DeletionTimestamp.IsZero() }

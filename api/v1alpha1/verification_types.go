@@ -1,5 +1,11 @@
 package v1alpha1
 
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
 // Verification says whether the pods of a placement verify their mesh before they start, and what follows.
 type Verification struct {
 	// Off verifies nothing. Report, the default, measures, writes what was found into the status of the mesh, and starts the
@@ -22,6 +28,10 @@ type Verification struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	MinimumSharePercent *int32 `json:"minimumSharePercent,omitempty"`
+	// Time before which nothing that pods reported counts: the present one asks them to verify anew. They do so when they are made
+	// anew. Absent means that every report counts.
+	// +optional
+	NotBefore *metav1.Time `json:"notBefore,omitempty"`
 }
 
 // VerificationMode is what becomes of a verification.
@@ -43,6 +53,11 @@ const (
 
 // Asked says whether a mesh is to be verified.
 func (v *Verification) Asked() bool { return v != nil && v.Mode != VerificationOff }
+
+// Counts says whether something of a time is late enough to count.
+func (v *Verification) Counts(at time.Time) bool {
+	return v == nil || v.NotBefore == nil || !at.Before(v.NotBefore.Time)
+}
 
 // Deadline is the time in seconds that a pod has.
 func (v *Verification) Deadline() int32 {

@@ -6,7 +6,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/controllers/ledger"
 )
 
 var (
@@ -41,7 +40,7 @@ func countDevices(inventories []v1alpha1.AcceleratorInventory, plans []v1alpha1.
 	}
 	planned := map[device]bool{}
 	for i := range plans {
-		if !ledger.Active(&plans[i]) {
+		if !plans[i].Active() {
 			continue
 		}
 		for k := range plans[i].Spec.Nodes {

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
@@ -20,7 +19,7 @@ var rankDesc = desc("rank_info", "Always 1; the labels say which device of which
 func tellRanks(meshes []v1alpha1.DeviceMesh, plans []v1alpha1.ShardingPlan, to chan<- prometheus.Metric) {
 	active := map[types.NamespacedName]bool{}
 	for i := range plans {
-		if ledger.Active(&plans[i]) {
+		if plans[i].Active() {
 			active[types.NamespacedName{Namespace: plans[i].Namespace, Name: plans[i].Name}] = true
 		}
 	}

@@ -270,7 +270,7 @@ func (m *memory) unshown(shown []v1alpha1.ShardingPlan) []*v1alpha1.ShardingPlan
 func (m *memory) active(uid types.UID) *v1alpha1.ShardingPlan {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if plan := m.plans[uid]; plan != nil && Active(plan) {
+	if plan := m.plans[uid]; plan != nil && plan.Active() {
 		return plan
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -30,16 +29,11 @@ func (s *State) Revision(placement types.UID) int64 {
 	return 0
 }
 
-// Active says whether a plan is in force.
-func Active(plan *v1alpha1.ShardingPlan) bool {
-	return meta.IsStatusConditionTrue(plan.Status.Conditions, v1alpha1.ConditionActive)
-}
-
 // InForce returns the active plans that are not going, in order of their revisions.
 func InForce(plans []v1alpha1.ShardingPlan) []v1alpha1.ShardingPlan {
 	var active []v1alpha1.ShardingPlan
 	for i := range plans {
-		if Active(&plans[i]) && plans[i].DeletionTimestamp.IsZero() {
+		if plans[i].InForce() {
 			active = append(active, plans[i])
 		}
 	}
@@ -63,7 +57,7 @@ func (s *State) committed(plan *v1alpha1.ShardingPlan) bool {
 func (s *State) Leftovers() []v1alpha1.ShardingPlan {
 	var left []v1alpha1.ShardingPlan
 	for i := range s.Plans {
-		if plan := &s.Plans[i]; !Active(plan) && plan.DeletionTimestamp.IsZero() && !s.committed(plan) {
+		if plan := &s.Plans[i]; !plan.Active() && plan.DeletionTimestamp.IsZero() && !s.committed(plan) {
 			left = append(left, *plan)
 		}
 	}
@@ -74,7 +68,7 @@ func (s *State) Leftovers() []v1alpha1.ShardingPlan {
 func (s *State) unsettled(entries []entry) []entry {
 	return slices.DeleteFunc(entries, func(e entry) bool {
 		plan := s.find(e.Plan.UID)
-		return plan == nil || Active(plan)
+		return plan == nil || plan.Active()
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
@@ -116,21 +115,6 @@ func (s *Scene) drained(h *fleet.Host) (string, bool) {
 		}
 	}
 	return fmt.Sprintf("the node is cordoned and has %d of the placement's pods, for %d copies", there, wanted), there < wanted
-}
-
-// Tainted returns the first NoExecute taint of a node that some pod of a placement does not tolerate; nil where there is none. Where there
-// are no pods, it is not known what they will tolerate.
-func Tainted(h *fleet.Host, pods []corev1.Pod) *corev1.Taint {
-	for i := range h.Evicting {
-		taint := &h.Evicting[i]
-		tolerates := func(t corev1.Toleration) bool {
-			return t.TolerationSeconds == nil && t.ToleratesTaint(logr.Discard(), taint, true)
-		}
-		if slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !slices.ContainsFunc(pod.Spec.Tolerations, tolerates) }) {
-			return taint
-		}
-	}
-	return nil
 }
 
 // occupied says whether a stranger holds a device, and the placement's own pods hold fewer devices of the node than they are to have:

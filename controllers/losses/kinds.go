@@ -51,7 +51,7 @@ var kinds = []kind{
 	{
 		reason: v1alpha1.LossNodeTainted,
 		node: func(s *Scene, h *fleet.Host) (string, bool) {
-			taint := Tainted(h, s.Pods)
+			taint := fleet.Tainted(h, s.Pods)
 			if taint == nil {
 				return "", false
 			}

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/controllers/losses"
 	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan"
@@ -91,7 +90,7 @@ func (r *Reconciler) compareAll(ctx context.Context) error {
 // compare looks for a better plan of one placement, as if what it holds were free, and has it reconciled where something else is to be said
 // than before. It asks the planner where the placement has a plan, needs no other, and something changed since it was last asked.
 func (r *Reconciler) compare(ctx context.Context, placement *v1alpha1.ModelPlacement, now *fleet.Snapshot, fingerprint string) error {
-	own := inForceOf(now.Plans, placement)
+	own := plan.InForce(now.Plans, placement)
 	if len(own) != 1 || !wanted(placement) || wants(placement) || !placement.DeletionTimestamp.IsZero() {
 		return nil
 	}
@@ -154,7 +153,7 @@ func (r *Reconciler) improvable(ctx context.Context, request shape.Request, prod
 		return condition(v1alpha1.ConditionImprovable, metav1.ConditionUnknown, refused.Reason, sentence(refused.Error())), nil
 	case err != nil:
 		return nil, err
-	case sameLayout(request.Previous, fresh):
+	case plan.SameLayout(request.Previous, fresh):
 		return condition(v1alpha1.ConditionImprovable, metav1.ConditionFalse, "NoBetterPlan", "A plan that was made now would be the same."), nil
 	default:
 		inForce, workload := *request.Previous, &request.Placement.Spec.Workload
@@ -180,7 +179,7 @@ func evicts(placement *v1alpha1.ModelPlacement, pods []corev1.Pod) func(*fleet.H
 	own := slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
 		return p.Namespace != placement.Namespace || p.Labels[v1alpha1.LabelPlacement] != placement.Name
 	})
-	return func(h *fleet.Host) bool { return losses.Tainted(h, own) != nil }
+	return func(h *fleet.Host) bool { return fleet.Tainted(h, own) != nil }
 }
 
 // improvableCondition is what is known of a plan better than the one in force. What the status says of this plan and spec stands until this

@@ -39,7 +39,7 @@ type dated struct {
 
 // shuns says whether a new plan may use no device of a node: the node is lost, or would evict the placement's pods.
 func (s *state) shuns(h *fleet.Host) bool {
-	return losses.Tainted(h, s.pods) != nil ||
+	return fleet.Tainted(h, s.pods) != nil ||
 		slices.ContainsFunc(s.verdict.Due, func(l v1alpha1.Loss) bool { return l.Device == "" && l.Node == h.Name })
 }
 

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/objects"
 )
 
@@ -95,7 +94,7 @@ const commitGrace = 5 * time.Second
 func (r *Reconciler) discard(ctx context.Context, p *pass) error {
 	due := false
 	for i := range p.plans {
-		if plan := &p.plans[i]; !ledger.Active(plan) && plan.DeletionTimestamp.IsZero() {
+		if plan := &p.plans[i]; !plan.Active() && plan.DeletionTimestamp.IsZero() {
 			p.discards = plan.CreationTimestamp.Add(commitGrace)
 			due = due || !r.Now().Before(p.discards)
 		}

@@ -25,7 +25,7 @@ var errLate = errors.New("others are asked again about first")
 // settle brings a plan into force that is committed and not active yet. Where that cannot be done, the placement says why, and what it had
 // stays as it is.
 func (r *Reconciler) settle(ctx context.Context, p *pass) error {
-	if !slices.ContainsFunc(p.plans, func(plan v1alpha1.ShardingPlan) bool { return !ledger.Active(&plan) }) {
+	if !slices.ContainsFunc(p.plans, func(plan v1alpha1.ShardingPlan) bool { return !plan.Active() }) {
 		return nil
 	}
 	settled, err := r.Ledger.Settle(ctx, func(plan *v1alpha1.ShardingPlan) bool {
@@ -50,7 +50,7 @@ func (p *pass) wait(err error, why *objects.Refused) {
 	p.report.failed(why)
 	p.waits, p.failed = true, err
 	for i := range p.plans {
-		if ledger.Active(&p.plans[i]) && (p.plan == nil || p.plan.Spec.Revision < p.plans[i].Spec.Revision) {
+		if p.plans[i].Active() && (p.plan == nil || p.plan.Spec.Revision < p.plans[i].Spec.Revision) {
 			p.plan = &p.plans[i]
 		}
 	}
@@ -144,15 +144,4 @@ func (p *pass) keep(inForce *v1alpha1.ShardingPlan) {
 // replace notes another plan in force, of which nothing is known to be lost.
 func (p *pass) replace(plan *v1alpha1.ShardingPlan) {
 	p.plan, p.lost, p.state = plan, nil, state{pods: p.state.pods, silent: p.state.silent, drift: p.state.drift}
-}
-
-// inForceOf returns the active plans of a placement in order of their revisions.
-func inForceOf(plans []v1alpha1.ShardingPlan, placement *v1alpha1.ModelPlacement) []v1alpha1.ShardingPlan {
-	var own []v1alpha1.ShardingPlan
-	for i := range plans {
-		if plans[i].Namespace == placement.Namespace && plans[i].Spec.Placement.Is(placement) {
-			own = append(own, plans[i])
-		}
-	}
-	return ledger.InForce(own)
 }

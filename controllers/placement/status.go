@@ -16,6 +16,7 @@ import (
 	"github.com/rankwright/rankwright/controllers/applied"
 	"github.com/rankwright/rankwright/controllers/losses"
 	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/plan"
 )
 
 // writeStatus says what came of a pass, where that changed, and tells of the change by events. What follows from it for the pods is written with
@@ -148,7 +149,7 @@ func lossOf(p *pass) *losing {
 		return &losing{finding{v1alpha1.ReasonDevicesLost, describeLost(p.lost)}, "repair them"}
 	}
 	leaving := losses.Leaving(p.state.losses)
-	if len(leaving) == 0 || p.report.plan != nil && !answered(p.placement, p.plan) {
+	if len(leaving) == 0 || p.report.plan != nil && !plan.Answers(p.placement, p.plan) {
 		return nil
 	}
 	text := fmt.Sprintf("The placement is to leave %s", losses.Text(&leaving[0]))

@@ -71,7 +71,7 @@ func waits(state *ledger.State, placement *v1alpha1.ModelPlacement) bool {
 func (r *Reconciler) attempt(ctx context.Context, placement *v1alpha1.ModelPlacement, model *resolved, now *moment) (
 	*ledger.Decision, *v1alpha1.ShardingPlan, error,
 ) {
-	own := inForceOf(now.Plans, placement)
+	own := plan.InForce(now.Plans, placement)
 	var inForce *v1alpha1.ShardingPlan
 	var known state
 	if len(own) > 0 {
@@ -113,7 +113,7 @@ func (r *Reconciler) attempt(ctx context.Context, placement *v1alpha1.ModelPlace
 		}
 		return spec, may.devices(spec.Totals.Devices)
 	})
-	if err != nil || inForce != nil && sameLayout(&inForce.Spec, spec) {
+	if err != nil || inForce != nil && plan.SameLayout(&inForce.Spec, spec) {
 		if !began.IsZero() {
 			r.noPlan(placement, question, answered.Sub(began), err)
 		}

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/binding"
 	"github.com/rankwright/rankwright/pkg/fleet"
@@ -40,7 +39,7 @@ func Prefix(plan *v1alpha1.ShardingPlan) string {
 
 // inForce says whether the plan's devices are to be kept.
 func inForce(plan *v1alpha1.ShardingPlan) bool {
-	return keeps(plan) && ledger.Active(plan) && plan.DeletionTimestamp.IsZero()
+	return keeps(plan) && plan.InForce()
 }
 
 // ofPlan returns a plan's slots on a node. Those that are numbered by the node have no name yet.

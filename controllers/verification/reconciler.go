@@ -94,7 +94,7 @@ func (r *Reconciler) judge(ctx context.Context, mesh *v1alpha1.DeviceMesh, place
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("list pods of mesh %s: %w", mesh.Name, err)
 	}
-	states, began := statesOf(mesh, seats, pods.Items)
+	states, began := statesOf(mesh, seats, pods.Items, placement.Spec.Verification)
 	expired, left := r.expired(began, placement.Spec.Verification)
 	verdict := verification.Judge(states, expired)
 	said := meta.FindStatusCondition(mesh.Status.Conditions, v1alpha1.ConditionVerified)

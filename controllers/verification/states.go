@@ -15,8 +15,9 @@ import (
 	"github.com/rankwright/rankwright/pkg/mesh/verification"
 )
 
-// statesOf returns what is known of each pod of a mesh, and when the first pod started that was bound by the mesh's plan.
-func statesOf(mesh *v1alpha1.DeviceMesh, seats []launch.Pod, pods []corev1.Pod) ([]verification.State, time.Time) {
+// statesOf returns what is known of each pod of a mesh, and when the first pod started that was bound by the mesh's plan. What pods said before they
+// were asked to verify anew is not known, and they did not start for it.
+func statesOf(mesh *v1alpha1.DeviceMesh, seats []launch.Pod, pods []corev1.Pod, asked *v1alpha1.Verification) ([]verification.State, time.Time) {
 	// Of several pods with the same index the youngest counts, since it replaced the others.
 	slices.SortFunc(pods, func(a, b corev1.Pod) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
@@ -29,7 +30,7 @@ func statesOf(mesh *v1alpha1.DeviceMesh, seats []launch.Pod, pods []corev1.Pod) 
 			byIndex[index] = p
 		}
 		started := p.Status.StartTime
-		if by := p.Annotations[binding.AnnotationBoundBy]; started == nil || by != "" && by != mesh.Spec.Plan {
+		if by := p.Annotations[binding.AnnotationBoundBy]; started == nil || by != "" && by != mesh.Spec.Plan || !asked.Counts(started.Time) {
 			continue
 		}
 		if began.IsZero() || started.Time.Before(began) {
@@ -38,12 +39,12 @@ func statesOf(mesh *v1alpha1.DeviceMesh, seats []launch.Pod, pods []corev1.Pod) 
 	}
 	states := make([]verification.State, len(seats))
 	for i := range seats {
-		states[i] = stateOf(mesh, &seats[i], byIndex[strconv.Itoa(seats[i].Index)])
+		states[i] = stateOf(mesh, &seats[i], byIndex[strconv.Itoa(seats[i].Index)], asked)
 	}
 	return states, began
 }
 
-func stateOf(mesh *v1alpha1.DeviceMesh, seat *launch.Pod, pod *corev1.Pod) verification.State {
+func stateOf(mesh *v1alpha1.DeviceMesh, seat *launch.Pod, pod *corev1.Pod, asked *v1alpha1.Verification) verification.State {
 	const most = 16
 	s := verification.State{Copy: int32(seat.Copy), End: v1alpha1.MeshEnd{
 		Index: int32(seat.Index), Node: seat.Node, FirstRank: int32(seat.Ranks[0]), Devices: seat.Devices[:min(len(seat.Devices), most)],
@@ -64,6 +65,10 @@ func stateOf(mesh *v1alpha1.DeviceMesh, seat *launch.Pod, pod *corev1.Pod) verif
 	}
 	if ended == nil {
 		s.Waits = containerWaits(status)
+		return s
+	}
+	if !asked.Counts(ended.FinishedAt.Time) {
+		s.Waits = "it verified before it was asked to verify anew: make it anew"
 		return s
 	}
 	report, err := verification.ParseReport(ended.Message)

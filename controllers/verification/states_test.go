@@ -2,6 +2,7 @@ package verification
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,7 +35,7 @@ func TestPodsOfEarlierPlansHaveVerifiedTheirPlaces(t *testing.T) {
 	mesh := &v1alpha1.DeviceMesh{Spec: v1alpha1.DeviceMeshSpec{Plan: "llm-2"}}
 	seats := []launch.Pod{{Index: 0, Ranks: []int{0}}, {Index: 1, Copy: 1, Ranks: []int{0}}}
 	long, now := time.Unix(1000, 0), time.Unix(9000, 0)
-	states, began := statesOf(mesh, seats, []corev1.Pod{reported(t, 0, "llm-1", long), reported(t, 1, "llm-2", now)})
+	states, began := statesOf(mesh, seats, []corev1.Pod{reported(t, 0, "llm-1", long), reported(t, 1, "llm-2", now)}, nil)
 	for i, state := range states {
 		if state.Report == nil {
 			t.Errorf("the report of pod %d does not count: %s%s", i, state.Invalid, state.Waits)
@@ -42,5 +43,30 @@ func TestPodsOfEarlierPlansHaveVerifiedTheirPlaces(t *testing.T) {
 	}
 	if !began.Equal(now) {
 		t.Errorf("the deadline runs from %v, want %v", began, now)
+	}
+}
+
+// What pods reported before they were asked anew does not count, nor does what was found then.
+func TestAskedAnew(t *testing.T) {
+	mesh := &v1alpha1.DeviceMesh{Spec: v1alpha1.DeviceMeshSpec{Plan: "llm-1"}}
+	seats := []launch.Pod{{Index: 0, Ranks: []int{0}}, {Index: 1, Copy: 1, Ranks: []int{0}}}
+	asked := metav1.NewTime(time.Unix(5000, 0))
+	pods := []corev1.Pod{reported(t, 0, "llm-1", time.Unix(1000, 0)), reported(t, 1, "llm-1", asked.Time)}
+	for i, ended := range []int64{4999, 5000} {
+		pods[i].Status.InitContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(time.Unix(ended, 0))
+	}
+	states, began := statesOf(mesh, seats, pods, &v1alpha1.Verification{NotBefore: &asked})
+	if states[0].Report != nil || !strings.Contains(states[0].Waits, "make it anew") {
+		t.Errorf("what pod 0 said before counts: %+v", states[0])
+	}
+	if states[1].Report == nil || !began.Equal(asked.Time) {
+		t.Errorf("what pod 1 says now does not count: %+v, from %v", states[1], began)
+	}
+
+	for ended, want := range map[int64]bool{4999: false, 5000: true} {
+		mesh.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionVerified, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Unix(ended, 0))}}
+		if got := verification.Final(mesh, &v1alpha1.Verification{NotBefore: &asked}); got != want {
+			t.Errorf("a verdict of %d is final: %v, want %v", ended, got, want)
+		}
 	}
 }

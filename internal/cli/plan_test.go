@@ -212,7 +212,7 @@ func TestPlanReadsWhatAClusterHas(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := run(t, test.input, "plan", "-f", "-", "-o", "json")
+			r := run(t, test.input, "plan", "--offline", "-f", "-", "-o", "json")
 			if test.want == "" {
 				if plans, _ := plansOf(t, r.Out); r.Code != term.ExitOK || len(plans) != 1 {
 					t.Errorf("exit code %d, %d plans, errors %q", r.Code, len(plans), r.Err)

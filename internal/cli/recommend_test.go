@@ -66,7 +66,7 @@ func TestRecommendRefuses(t *testing.T) {
 		want string
 	}{
 		"":                                   {term.ExitUsage, "no model: name one with --model"},
-		"--model Llama-3.1-8B":               {term.ExitUsage, "no device: name one with --device"},
+		"--model Llama-3.1-8B --offline":     {term.ExitUsage, "no device: name one with --device"},
 		"--model Llama-3.1-8B --device A100": {term.ExitFailure, "stands for several products"},
 		"--model Llama-3.1-8B --device H100 -f x":                                                     {term.ExitUsage, "-f gives the devices"},
 		"--model Llama-3.1-8B --memory 80Gi":                                                          {term.ExitUsage, "give all three"},
@@ -105,7 +105,7 @@ func TestRefusalsBeginWithTheReason(t *testing.T) {
 	if !strings.Contains(r.Err, "\n\nerror: placement default/q: ") {
 		t.Errorf("the second refusal does not stand apart:\n%s", r.Err)
 	}
-	none := run(t, placement("p", small), "plan", "-f", "-").Err
+	none := run(t, placement("p", small), "plan", "-f", "-", "--offline").Err
 	if !strings.HasPrefix(none, "error: placement default/p: Llama-3.1-8B does not fit: no node has an accelerator\nremedy: give the AcceleratorInventory") {
 		t.Errorf("without an inventory: %q", none)
 	}
@@ -118,10 +118,10 @@ func TestPlanInOneLineRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, args := range map[string][]string{
-		"a ModelPlacement in the files: give one of them": {"-f", file, "-f", "-", "--model", "Llama-3.1-8B"},
-		"and --model-file: give one of them":              {"-f", file, "--model", "Llama-3.1-8B", "--model-file", "x"},
-		"--isl is of --model":                             {"-f", file, "-f", "-", "--isl", "5"},
-		"give inventories and placements with -f":         {"--model", "Llama-3.1-8B"},
+		"a ModelPlacement in the files: give one of them":  {"-f", file, "-f", "-", "--model", "Llama-3.1-8B"},
+		"and --model-file: give one of them":               {"-f", file, "--model", "Llama-3.1-8B", "--model-file", "x"},
+		"--isl is of --model":                              {"-f", file, "-f", "-", "--isl", "5"},
+		"give placements with -f, or a model with --model": {},
 	} {
 		if r := run(t, placement("p", small), append([]string{"plan"}, args...)...); r.Code != term.ExitUsage || !strings.Contains(r.Err, want) {
 			t.Errorf("%v: exit code %d, errors %q; want %q", args, r.Code, r.Err, want)

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,13 +30,15 @@ func newRoot(streams term.Streams) *cobra.Command {
 		Use:   "kubectl-rankwright",
 		Short: "See accelerators, models, plans and ranks, of a cluster and without one",
 		Long: `See what accelerators a host has, what a model needs, which device would hold which layers, and which rank is in which
-process group. top, tree and ui look at a cluster, with the flags and the rights that kubectl has. All other commands
-contact none: what a cluster would decide is computed here from files.`,
+process group.`,
 		Example: `  # The accelerators of this host
   kubectl rankwright detect
 
   # Who holds which device of the cluster, what is free, and what idle devices cost
   kubectl rankwright top
+
+  # Why a pod is pending, and which command would change it
+  kubectl rankwright why pod/llama-0
 
   # Plan a model on the inventories of a cluster
   kubectl get accinv,nodes -o yaml | kubectl rankwright plan -f - -f placement.yaml`,
@@ -43,15 +46,46 @@ contact none: what a cluster would decide is computed here from files.`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl rankwright"},
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(root *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return term.Usagef("unknown command %q: use calibrate, cost, detect, estimate, export, mesh, model, models, plan, recommend, simulate, top, train, tree or ui", args[0])
+				return term.Usagef("unknown command %q: use one of %s", args[0], strings.Join(names(root), ", "))
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	streams = term.Attach(root, streams)
-	root.AddCommand(calibrate.New(streams), sizing.NewCost(streams), host.NewDetect(streams), sizing.NewEstimate(streams, time.Now), ranks.NewExport(streams), ranks.NewMesh(streams), sizing.NewModel(streams), planning.NewModels(streams, time.Now), planning.NewPlan(streams), planning.NewRecommend(streams), planning.NewSimulate(streams, time.Now), live.NewTop(streams), sizing.NewTrain(streams), live.NewTree(streams), ui.New(streams))
+	for _, group := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"cluster", "Commands that ask a cluster, as kubectl does (plan, recommend and ui also work on files alone):", []*cobra.Command{
+			live.NewTop(streams), live.NewTree(streams), planning.NewWhy(streams), planning.NewExplain(streams), planning.NewDiff(streams),
+			planning.NewPlan(streams), planning.NewRecommend(streams), ui.New(streams),
+			live.NewCordon(streams), live.NewUncordon(streams), live.NewReplan(streams), live.NewVerify(streams),
+		}},
+		{"alone", "Commands that contact none:", []*cobra.Command{
+			host.NewDetect(streams), sizing.NewModel(streams), planning.NewModels(streams, time.Now), sizing.NewEstimate(streams, time.Now),
+			sizing.NewCost(streams), sizing.NewTrain(streams), planning.NewSimulate(streams, time.Now), ranks.NewMesh(streams), ranks.NewExport(streams),
+			calibrate.New(streams),
+		}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		for _, command := range group.commands {
+			command.GroupID = group.id
+			root.AddCommand(command)
+		}
+	}
 	return root
+}
+
+// names are the names of the commands that have a group, which help and completion have not.
+func names(root *cobra.Command) []string {
+	var names []string
+	for _, command := range root.Commands() {
+		if command.GroupID != "" {
+			names = append(names, command.Name())
+		}
+	}
+	return names
 }

@@ -26,7 +26,7 @@ func TestUsage(t *testing.T) {
 		code int
 		want string // in the errors
 	}{
-		"unknown command":      {[]string{"fly"}, term.ExitUsage, `unknown command "fly": use calibrate, cost, detect, estimate, export, mesh, model, models, plan, recommend, simulate, top, train, tree or ui`},
+		"unknown command":      {[]string{"fly"}, term.ExitUsage, `unknown command "fly": use one of calibrate, cordon, cost, detect, diff, estimate, explain, export, mesh, model, models, plan, recommend, replan, simulate, top, train, tree, ui, uncordon, verify, why`},
 		"unknown flag":         {[]string{"mesh", "--tq", "2"}, term.ExitUsage, "See 'kubectl rankwright mesh --help'"},
 		"serving of nothing":   {[]string{"estimate", "--serving", "prefix=1"}, term.ExitUsage, "no model: name one"},
 		"unknown serving":      {[]string{"estimate", "--model", "Llama-3.1-8B", "--device", "H100", "--serving", "prefixCache.hits=1"}, term.ExitUsage, "--serving prefixCache.hits=1: give FIELD=VALUE, where the field is one of engineVersion, memoryUtilizationPercent"},
@@ -44,7 +44,7 @@ func TestUsage(t *testing.T) {
 		"two models":           {[]string{"model", "a", "b"}, term.ExitUsage, "give one name"},
 		"unknown model":        {[]string{"model", "Llama-3.1-71B"}, term.ExitFailure, "Llama-3.1-70B"},
 		"no such config":       {[]string{"model", "nowhere.json"}, term.ExitFailure, "nowhere.json"},
-		"plan without files":   {[]string{"plan"}, term.ExitUsage, "give inventories and placements with -f"},
+		"plan without files":   {[]string{"plan"}, term.ExitUsage, "give placements with -f, or a model with --model"},
 		"plan of missing file": {[]string{"plan", "-f", "nowhere.yaml"}, term.ExitFailure, "nowhere.yaml"},
 		"replay and root":      {[]string{"detect", "--replay", "x", "--root", "/"}, term.ExitUsage, "give one of them"},
 		"replay of nothing":    {[]string{"detect", "--replay", "nowhere.tar.gz"}, term.ExitFailure, "nowhere.tar.gz"},

@@ -97,6 +97,7 @@ var rooms = []room{
 	{folder: "pkg/plan", imports: []string{
 		api, words, "pkg/cost", "pkg/fleet", "pkg/plan/place", "pkg/plan/remedy", "pkg/plan/search", "pkg/shape",
 	}},
+	{folder: "pkg/why", imports: []string{api, words, "pkg/binding", "pkg/fleet", "pkg/holding", "pkg/shape"}},
 	{folder: "pkg/plan/synthetic", imports: []string{api, "pkg/accelerator", "pkg/fleet", "pkg/inventory"}, world: []string{"math/rand"}},
 
 	// The shell: it reads, asks the rooms above and applies. An agent knows neither models nor plans, an operator no host.
@@ -106,13 +107,13 @@ var rooms = []room{
 	}, world: worldly},
 	{folder: "internal/cli/term", imports: []string{api, words, "pkg/mesh"}, world: []string{"os", "time"}},
 	{
-		folder: "internal/cli/cluster", imports: []string{api, words, "internal/cli/term", "internal/version", "pkg/holding"},
+		folder: "internal/cli/cluster", imports: []string{api, words, "internal/cli/term", "internal/version", "pkg/holding", "pkg/why"},
 		world: []string{"k8s.io/client-go", "net", "time"},
 	},
 	{folder: "internal/cli", imports: []string{
 		api, words, "internal/cli/cluster", "internal/cli/term", "internal/version", "pkg/accelerator", "pkg/binding", "pkg/cost", "pkg/detect", "pkg/engine",
 		"pkg/estimate", "pkg/fleet", "pkg/holding", "pkg/inventory", "pkg/launch", "pkg/memory", "pkg/mesh", "pkg/model", "pkg/plan", "pkg/plan/explain", "pkg/plan/synthetic",
-		"pkg/price", "pkg/replay", "pkg/shape", "pkg/site",
+		"pkg/price", "pkg/replay", "pkg/shape", "pkg/site", "pkg/why",
 	}, world: []string{"os", "time"}},
 	{folder: "internal/cli/clitest", imports: []string{"internal/cli/term", "internal/repository"}, world: worldly},
 

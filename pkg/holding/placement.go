@@ -41,7 +41,7 @@ func (j *join) placements(devices []Device) []Placement {
 		described(of(j.state.Placements[i].Namespace, j.state.Placements[i].Name), &j.state.Placements[i])
 	}
 	for i := range j.state.Plans {
-		if plan := &j.state.Plans[i]; InForce(plan) {
+		if plan := &j.state.Plans[i]; plan.InForce() {
 			p := of(plan.Namespace, plan.Spec.Placement.Name)
 			p.Plan, p.Model, p.Strategy = plan.Name, cmp.Or(p.Model, plan.Spec.Model.Name), plan.Spec.Strategy.Summary
 		}

@@ -3,7 +3,6 @@ package holding
 import (
 	"cmp"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -38,17 +37,12 @@ func seatsOf(s *State) map[place][]Seat {
 	seats := map[place][]Seat{}
 	for _, active := range []bool{true, false} {
 		for i := range s.Plans {
-			if plan := &s.Plans[i]; InForce(plan) == active {
+			if plan := &s.Plans[i]; plan.InForce() == active {
 				addSeats(seats, plan, active, ranks[types.NamespacedName{Namespace: plan.Namespace, Name: plan.Name}])
 			}
 		}
 	}
 	return seats
-}
-
-// InForce says whether a plan is active and not being deleted.
-func InForce(plan *v1alpha1.ShardingPlan) bool {
-	return meta.IsStatusConditionTrue(plan.Status.Conditions, v1alpha1.ConditionActive) && plan.DeletionTimestamp.IsZero()
 }
 
 func addSeats(seats map[place][]Seat, plan *v1alpha1.ShardingPlan, active bool, ranks map[place]int32) {

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/test/invariant"
 )
 
@@ -120,7 +119,7 @@ func (s *sight) planned() map[string]string {
 	by := map[string]string{}
 	for i := range s.plans.Items {
 		plan := &s.plans.Items[i]
-		if !ledger.Active(plan) {
+		if !plan.Active() {
 			continue
 		}
 		for _, row := range plan.Spec.Nodes {

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/test/invariant"
 )
 
@@ -73,7 +72,7 @@ func (w *watcher) see(what watch.EventType, plan *v1alpha1.ShardingPlan) {
 	case w.changed <- struct{}{}:
 	default:
 	}
-	if what == watch.Deleted || !ledger.Active(plan) {
+	if what == watch.Deleted || !plan.Active() {
 		delete(w.active, plan.UID)
 		return
 	}

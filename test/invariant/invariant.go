@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/placement"
 	"github.com/rankwright/rankwright/controllers/snapshot"
 	"github.com/rankwright/rankwright/pkg/fleet"
@@ -60,7 +59,7 @@ func Unsettled(ctx context.Context, reader client.Reader) (string, error) {
 	for i := range now.Plans {
 		p := &now.Plans[i]
 		owner := owners[p.Spec.Placement.UID]
-		if !ledger.Active(p) || owner == nil || owner.Status.Plan != p.Name {
+		if !p.Active() || owner == nil || owner.Status.Plan != p.Name {
 			return "plan " + p.Name + " is left behind", nil
 		}
 	}

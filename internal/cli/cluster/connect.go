@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -45,9 +46,13 @@ func (f *Flags) Add(command *cobra.Command) {
 	flags.StringVar(&f.files.ExplicitPath, clientcmd.RecommendedConfigPathFlag, "", "path to the kubeconfig file")
 	clientcmd.BindOverrideFlags(&f.overrides, flags, names)
 	flags.VisitAll(func(flag *pflag.Flag) { flag.Hidden = !shown[flag.Name] })
-	flags.BoolVarP(&f.all, "all-namespaces", "A", false, "all namespaces, not that of -n or of the context alone")
 	flags.StringVar(&f.agents, "agent-namespace", agentNamespace, "namespace of the node agents, whose Leases say which of them are heard of")
 	command.Flags().AddFlagSet(flags)
+}
+
+// AddAll adds -A to a command that can look at all namespaces.
+func (f *Flags) AddAll(command *cobra.Command) {
+	command.Flags().BoolVarP(&f.all, "all-namespaces", "A", false, "all namespaces, not that of -n or of the context alone")
 }
 
 // Cluster is a cluster as one user sees it.
@@ -73,10 +78,10 @@ const (
 func (f *Flags) Connect(streams term.Streams) (*Cluster, error) {
 	found := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(f.files, &f.overrides)
 	namespace, _, err := found.Namespace()
-	if err != nil {
-		return nil, fmt.Errorf("find the cluster: %w", err)
+	var config *rest.Config
+	if err == nil {
+		config, err = found.ClientConfig()
 	}
-	config, err := found.ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err):
 		return nil, errors.New("no cluster is configured: name a file with --kubeconfig or KUBECONFIG")
@@ -97,7 +102,7 @@ func (f *Flags) Connect(streams term.Streams) (*Cluster, error) {
 
 func (c *Cluster) connect(config *rest.Config) error {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme, coordinationv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme, coordinationv1.AddToScheme, resourcev1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return fmt.Errorf("kinds of the cluster: %w", err)
 		}
@@ -107,7 +112,7 @@ func (c *Cluster) connect(config *rest.Config) error {
 	if err != nil {
 		return fmt.Errorf("client of the cluster: %w", err)
 	}
-	for _, of := range []schema.GroupVersion{v1alpha1.GroupVersion, corev1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion} {
+	for _, of := range []schema.GroupVersion{v1alpha1.GroupVersion, corev1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion, resourcev1.SchemeGroupVersion} {
 		own := rest.CopyConfig(config)
 		own.GroupVersion, own.APIPath = &of, "/apis"
 		if of.Group == "" {

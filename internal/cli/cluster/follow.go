@@ -51,7 +51,8 @@ func (c *Cluster) Follow(ctx context.Context, streams term.Streams, period time.
 		if !complete {
 			continue
 		}
-		o.Silent = silent(o.leases, c.clock.Now())
+		o.Now = c.clock.Now()
+		o.Silent = silent(o.leases, o.Now)
 		if err := show(o); err != nil {
 			return err
 		}

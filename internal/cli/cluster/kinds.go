@@ -2,15 +2,18 @@ package cluster
 
 import (
 	"fmt"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/holding"
+	"github.com/rankwright/rankwright/pkg/why"
 )
 
 // Objects are what was read of a cluster.
@@ -19,6 +22,12 @@ type Objects struct {
 
 	// Calibrations are what was measured at the site.
 	Calibrations []v1alpha1.SiteCalibration
+	// Claims and Slices are what is asked of and offered by DRA drivers, Warnings events of one namespace that warn.
+	Claims   []resourcev1.ResourceClaim
+	Slices   []resourcev1.ResourceSlice
+	Warnings []corev1.Event
+	// Now is the API server's time when the objects were read.
+	Now time.Time
 
 	leases []coordinationv1.Lease
 }
@@ -29,6 +38,10 @@ const (
 	Leases       = "leases"
 	// AllPods are all pods that may run, where holding.Pods are those of placements alone.
 	AllPods = "pods of all"
+	// Claims and Slices are none in a cluster without DRA.
+	Claims   = why.Claims
+	Slices   = why.Slices
+	Warnings = why.Events
 )
 
 // kind is how objects of a kind are listed, and where they are kept.
@@ -38,8 +51,10 @@ type kind struct {
 	namespaced bool
 	// selects says which objects are meant.
 	selects metav1.ListOptions
-	list    func() runtime.Object
-	keep    func(*Objects, runtime.Object) error
+	// optional says that there are clusters without the kind.
+	optional bool
+	list     func() runtime.Object
+	keep     func(*Objects, runtime.Object) error
 }
 
 // everything selects all objects of a kind.
@@ -62,6 +77,20 @@ var kinds = map[string]kind{
 	Leases: of(Leases, coordinationv1.SchemeGroupVersion, true, everything, func(o *Objects, l *coordinationv1.LeaseList) {
 		o.leases = append(o.leases, l.Items...)
 	}),
+	Claims: optional(of(Claims, resourcev1.SchemeGroupVersion, true, everything, func(o *Objects, l *resourcev1.ResourceClaimList) {
+		o.Claims = append(o.Claims, l.Items...)
+	})),
+	Slices: optional(of(Slices, resourcev1.SchemeGroupVersion, false, everything, func(o *Objects, l *resourcev1.ResourceSliceList) {
+		o.Slices = append(o.Slices, l.Items...)
+	})),
+	Warnings: of(Warnings, corev1.SchemeGroupVersion, true, metav1.ListOptions{FieldSelector: "type=Warning"}, func(o *Objects, l *corev1.EventList) {
+		o.Warnings = append(o.Warnings, l.Items...)
+	}),
+}
+
+func optional(k kind) kind {
+	k.optional = true
+	return k
 }
 
 func keepPods(o *Objects, l *corev1.PodList) { o.Pods = append(o.Pods, l.Items...) }

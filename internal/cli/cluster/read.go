@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,7 +52,8 @@ func (c *Cluster) Read(ctx context.Context, streams term.Streams, names ...strin
 			o.Unseen = append(o.Unseen, *read[i].unseen)
 		}
 	}
-	o.Silent = silent(o.leases, c.clock.Now())
+	o.Now = c.clock.Now()
+	o.Silent = silent(o.leases, o.Now)
 	streams.Log().Info("read from the cluster", "server", c.host, "kinds", len(names), "objects", told.objects)
 	return o, nil
 }
@@ -68,6 +70,9 @@ func (c *Cluster) seen(ctx context.Context, name string, told *progress) (listed
 	var seen listed
 	for _, namespace := range k.places(c, name) {
 		pages, err := c.pages(ctx, &k, namespace, told)
+		if k.optional && apierrors.IsNotFound(err) {
+			return listed{}, nil
+		}
 		if !apierrors.IsForbidden(err) {
 			if seen.pages = pages; seen.unseen != nil {
 				seen.unseen.Namespace = namespace
@@ -84,6 +89,8 @@ func (k *kind) places(c *Cluster, name string) []string {
 	switch {
 	case name == Leases:
 		return []string{c.agents}
+	case name == Warnings:
+		return []string{c.Namespace}
 	case k.namespaced:
 		return []string{"", c.Namespace}
 	default:
@@ -94,6 +101,29 @@ func (k *kind) places(c *Cluster, name string) []string {
 // request begins to list a kind.
 func (c *Cluster) request(k *kind, namespace string, options *metav1.ListOptions) *rest.Request {
 	return c.clients[k.group].Get().Resource(k.resource).NamespaceIfScoped(namespace, namespace != "").VersionedParams(options, metav1.ParameterCodec)
+}
+
+// Pod reads a pod.
+func (c *Cluster) Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	found := &corev1.Pod{}
+	err := c.clients[corev1.SchemeGroupVersion].Get().Namespace(namespace).Resource("pods").Name(name).Do(ctx).Into(found)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("there is no pod %s in namespace %s: name the namespace with -n", name, namespace)
+	case err != nil:
+		return nil, fmt.Errorf("read pod %s of namespace %s: %w", name, namespace, err)
+	}
+	return found, nil
+}
+
+// ConfigMap reads a ConfigMap.
+func (c *Cluster) ConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
+	found := &corev1.ConfigMap{}
+	err := c.clients[corev1.SchemeGroupVersion].Get().Namespace(namespace).Resource("configmaps").Name(name).Do(ctx).Into(found)
+	if err != nil {
+		return nil, fmt.Errorf("read ConfigMap %s of namespace %s: %w", name, namespace, err)
+	}
+	return found, nil
 }
 
 // explained adds to an error what it is about and what would help.

@@ -61,7 +61,7 @@ func (g *grower) plan(p *v1alpha1.ModelPlacement, plan *v1alpha1.ShardingPlan) b
 	switch {
 	case !plan.DeletionTimestamp.IsZero():
 		b.State = "Going"
-	case holding.InForce(plan):
+	case plan.InForce():
 		b.State = "Active"
 	}
 	for i := range g.state.Meshes {

@@ -2,9 +2,7 @@ package live
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -87,6 +85,9 @@ func newView(streams term.Streams, view *topView) *cobra.Command {
 	flags.BoolVarP(&o.watch, "watch", "w", false, "show it anew whenever something changed")
 	flags.DurationVar(&o.interval, "interval", time.Second, "least time between two pictures of --watch")
 	o.cluster.Add(command)
+	if view == &placementsView {
+		o.cluster.AddAll(command)
+	}
 	term.AddOutput(command, &o.output, term.NamedFormats...)
 	return command
 }
@@ -141,34 +142,8 @@ func (o *topOptions) run(ctx context.Context, streams term.Streams, view *topVie
 func tellUnseen(p *term.Page, list []holding.Unseen) {
 	if len(list) > 0 {
 		p.Paragraph()
-		p.Linef("Not permitted: %s.", unseenText(list))
+		p.Linef("Not permitted: %s.", cluster.UnseenText(list))
 	}
-}
-
-// permitted is an error where a kind was not read everywhere, which may be why something of it is missing.
-func permitted(list []holding.Unseen, kind string) error {
-	if at := slices.IndexFunc(list, func(u holding.Unseen) bool { return u.Kind == kind }); at >= 0 {
-		return fmt.Errorf("not permitted: %s", unseenText(list[at:at+1]))
-	}
-	return nil
-}
-
-// unseenText lists kinds that were not read, or only in one namespace.
-func unseenText(list []holding.Unseen) string {
-	var nowhere, elsewhere []string
-	within := ""
-	for _, u := range list {
-		if u.Namespace == "" {
-			nowhere = append(nowhere, u.Kind)
-		} else {
-			elsewhere, within = append(elsewhere, u.Kind), u.Namespace
-		}
-	}
-	text := strings.Join(nowhere, ", ")
-	if len(elsewhere) == 0 {
-		return text
-	}
-	return strings.TrimPrefix(text+fmt.Sprintf("; outside of namespace %s: %s", within, strings.Join(elsewhere, ", ")), "; ")
 }
 
 // meant are the devices that -n, -l and --state mean: those that pods and placements of a namespace hold, those of nodes with labels, and those in a state.

@@ -3,7 +3,6 @@ package live
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/rankwright/rankwright/internal/cli/cluster"
 	"github.com/rankwright/rankwright/internal/cli/term"
-	"github.com/rankwright/rankwright/pkg/holding"
 )
 
 // NewTree returns the command `kubectl rankwright tree`.
@@ -26,7 +24,7 @@ func NewTree(streams term.Streams) *cobra.Command {
 with their ranks, and the links of each kind of process groups with what verification measured.`,
 		Example: `  kubectl rankwright tree mp/llama
   kubectl rankwright tree mp/llama -n team-a -o json`,
-		Args: oneTarget("tree mp/NAME"),
+		Args: cluster.OneTarget("tree mp/NAME"),
 		RunE: func(command *cobra.Command, args []string) error {
 			return runTree(command.Context(), streams, &flags, output, args[0])
 		},
@@ -36,18 +34,8 @@ with their ranks, and the links of each kind of process groups with what verific
 	return command
 }
 
-// oneTarget asks for exactly one argument.
-func oneTarget(usage string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return term.Usagef("%d arguments given: write %s", len(args), usage)
-		}
-		return nil
-	}
-}
-
 func runTree(ctx context.Context, streams term.Streams, flags *cluster.Flags, output term.Format, text string) error {
-	named, err := parseTarget(text, placementTarget)
+	named, err := cluster.ParseTarget(text, cluster.APlacement)
 	if err != nil {
 		return err
 	}
@@ -59,9 +47,9 @@ func runTree(ctx context.Context, streams term.Streams, flags *cluster.Flags, ou
 	if err != nil {
 		return err
 	}
-	placement, err := placementNamed(objects.Placements, of.Namespace, named.name)
+	placement, err := objects.Placement(of.Namespace, named.Name)
 	if err != nil {
-		return errors.Join(err, permitted(objects.Unseen, holding.Placements))
+		return err
 	}
 	root := growing(&objects.State).placement(placement)
 	return streams.Write(output, root, func(p *term.Page) {

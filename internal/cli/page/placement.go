@@ -123,7 +123,7 @@ func DetailOf(s *holding.State, namespace, name string) (*Detail, error) {
 
 // newer says whether a plan goes before another one: it is in force, or has a higher number where both are or none is.
 func newer(a, b *v1alpha1.ShardingPlan) bool {
-	if active := holding.InForce(a); active != holding.InForce(b) {
+	if active := a.InForce(); active != b.InForce() {
 		return active
 	}
 	return a.Spec.Revision > b.Spec.Revision
@@ -149,7 +149,7 @@ func Detailed(placement *v1alpha1.ModelPlacement, plan *v1alpha1.ShardingPlan, m
 func planOf(plan *v1alpha1.ShardingPlan) *PlanDetail {
 	s := &plan.Spec
 	d := &PlanDetail{
-		Name: plan.Name, Active: holding.InForce(plan), Strategy: s.Strategy.Summary, Parameters: s.Model.Parameters, Quantization: s.Quantization, KVCacheType: s.KVCacheType,
+		Name: plan.Name, Active: plan.InForce(), Strategy: s.Strategy.Summary, Parameters: s.Model.Parameters, Quantization: s.Quantization, KVCacheType: s.KVCacheType,
 		Engine: s.Engine, Enforcement: s.Enforcement, Totals: s.Totals, Estimate: s.Estimate, Rejected: s.Rejected,
 	}
 	for _, shape := range s.Shapes() {

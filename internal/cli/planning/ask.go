@@ -117,7 +117,7 @@ func (a *askFlags) manifests(streams term.Streams, changed func(string) bool) (*
 	if err != nil {
 		return nil, err
 	}
-	return &Manifests{Placements: []v1alpha1.ModelPlacement{*placement}, model: m}, nil
+	return &Manifests{Placements: []v1alpha1.ModelPlacement{*placement}, model: m, anonymous: true}, nil
 }
 
 // measure takes the lengths of requests from what --lengths names. The longest sequence is at least that of a trace where nothing else is said.

@@ -63,9 +63,9 @@ func (d *Desk) Ask(flags url.Values) (*Decision, error) {
 		return nil, err
 	}
 	want.pods, want.site = d.pods, sizing.SiteOf(d.site, d.streams)
-	made := decision{placement: &want.Placements[0], hosts: d.hosts()}
+	made := decision{placement: &want.Placements[0], hosts: d.hosts(), on: d.cluster}
 	setDefaults(made.placement)
-	made.failure = made.decide(d.now, d.cluster, want, false)
+	made.failure = made.decide(d.now, want, false)
 	if refused := made.refused(); refused != nil {
 		return &Decision{Placement: refused}, nil
 	}

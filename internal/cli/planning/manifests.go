@@ -15,6 +15,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/cluster"
 	"github.com/rankwright/rankwright/internal/cli/host"
 	"github.com/rankwright/rankwright/internal/cli/sizing"
 	"github.com/rankwright/rankwright/internal/cli/term"
@@ -36,6 +37,13 @@ type Manifests struct {
 	site         *cost.Site // of the calibrations
 	// model is the model of the only placement, where it was given in a file of its own.
 	model *model.Model
+	// live is the cluster that is planned on; nil where the files say all. allPods are those of all its nodes, where they matter.
+	live    *cluster.Objects
+	allPods []corev1.Pod
+	// anonymous says that the placement has a name that nobody gave it, which means none that the cluster knows.
+	anonymous bool
+	// asIs says that plans in force stay whatever was asked for since, afresh that none does.
+	asIs, afresh bool
 	// Ignored are the kinds that planning does not read.
 	Ignored map[string]int
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/rankwright/rankwright/internal/cli/sizing"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/holding"
 	"github.com/rankwright/rankwright/pkg/launch"
 	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/model"
@@ -28,8 +29,13 @@ type decision struct {
 	plan    *v1alpha1.ShardingPlan
 	mesh    *v1alpha1.DeviceMesh
 	failure error
-	// hosts are the nodes of the inventories.
+	// hosts are the nodes of the inventories, free is how many devices the plan could choose from.
 	hosts mesh.Hosts
+	free  int
+	// standing is what the placement has in the cluster.
+	standing standing
+	// on is the cluster that is planned on; nil where it is made of the snapshot.
+	on *fleet.Cluster
 	// why is set where an explanation is asked for.
 	why *explain.Explanation
 }
@@ -44,30 +50,32 @@ func (d *decision) wanted() error {
 	return nil
 }
 
-// planOffline plans every placement, one after the other. An error is a mistake in the input; that a model does not
+// planAll plans every placement, one after the other. An error is a mistake in the input; that a model does not
 // fit is a decision.
-func planOffline(m *Manifests, streams term.Streams, explained bool) ([]decision, error) {
+func planAll(m *Manifests, streams term.Streams, explained bool) ([]decision, error) {
 	if err := Distinct(m); err != nil {
 		return nil, err
 	}
 	m.site = sizing.SiteOf(m.Calibrations, streams)
 	now := m.Snapshot()
-	cluster, hosts := now.Cluster("", nil, nil), MeshHosts(m, now)
+	hosts := MeshHosts(m, now)
 	decisions := make([]decision, len(m.Placements))
 	for i := range m.Placements {
 		d := &decisions[i]
 		d.placement, d.hosts = &m.Placements[i], hosts
 		setDefaults(d.placement)
-		d.failure = d.decide(now, cluster, m, explained)
-		if d.plan != nil {
-			cluster.Take(d.name(), &d.plan.Spec)
+		d.failure = d.decide(now, m, explained)
+		if d.plan != nil && !d.standing.answers {
+			held := *d.plan
+			held.Namespace = NamespaceOf(d.plan)
+			now.Hold(&held)
 		}
 	}
 	return decisions, nil
 }
 
-// decide plans one placement, or says why there is no plan.
-func (d *decision) decide(now *fleet.Snapshot, cluster *fleet.Cluster, m *Manifests, explained bool) error {
+// decide plans one placement, or says why there is no plan. A plan in force that answers the placement stays.
+func (d *decision) decide(now *fleet.Snapshot, m *Manifests, explained bool) error {
 	if err := d.wanted(); err != nil {
 		return err
 	}
@@ -75,25 +83,54 @@ func (d *decision) decide(now *fleet.Snapshot, cluster *fleet.Cluster, m *Manife
 	if err != nil {
 		return err
 	}
-	request := shape.Request{Placement: d.placement, Model: resolved, Site: m.site}
-	asks, tolerations := fleet.DemandOf(d.placement, m.podsOf(d.placement))
-	request.Pods = launch.OnNodes(d.placement.Spec.Launch)
-	request.Room, request.Tolerations = now.Room(d.name(), asks, m.usage()), tolerations
-	spec, err := plan.Plan(cluster, request)
-	if err != nil {
-		return err
+	d.standing = m.standingOf(d.placement)
+	if m.asIs && d.standing.inForce() == nil {
+		return errNoPlan(d.placement)
+	}
+	if d.on == nil {
+		d.on = now.Cluster(d.placement.UID, d.standing.own, d.standing.shuns)
+	}
+	on, request := d.on, d.request(now, m, resolved)
+	d.free = len(on.Free())
+	if d.standing.answers {
+		d.plan = d.standing.inForce().DeepCopy()
+		d.plan.TypeMeta, d.plan.ManagedFields = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ShardingPlan"}, nil
+	} else {
+		spec, err := plan.Plan(on, request)
+		if err != nil {
+			return err
+		}
+		d.plan = plan.Object(d.placement, spec, d.placement.Status.Revision+1)
 	}
 	if explained {
-		if d.why, err = explain.Explain(cluster, request, spec); err != nil {
+		if d.why, err = explain.Explain(on, request, &d.plan.Spec); err != nil {
+			d.plan = nil
 			return fmt.Errorf("explain the plan: %w", err)
 		}
 	}
-	sharding := plan.Object(d.placement, spec, 1)
-	ranks, err := mesh.FromPlan(sharding.Name, &sharding.Spec, d.hosts)
+	return d.rank()
+}
+
+// request is what the operator would ask of the planner.
+func (d *decision) request(now *fleet.Snapshot, m *Manifests, resolved *model.Model) shape.Request {
+	request := shape.Request{Placement: d.placement, Model: resolved, Site: m.site, Cause: d.standing.cause}
+	if inForce := d.standing.inForce(); inForce != nil {
+		request.Previous = &inForce.Spec
+	}
+	asks, tolerations := fleet.DemandOf(d.placement, m.podsOf(d.placement))
+	request.Pods = launch.OnNodes(d.placement.Spec.Launch)
+	request.Room, request.Tolerations = now.Room(d.name(), asks, m.usage()), tolerations
+	return request
+}
+
+// rank makes the mesh of the plan. A plan whose devices cannot be ranked is none.
+func (d *decision) rank() error {
+	ranks, err := mesh.FromPlan(d.plan.Name, &d.plan.Spec, d.hosts)
 	if err != nil {
+		d.plan = nil
 		return err
 	}
-	d.plan, d.mesh = sharding, meshObject(d.placement, ranks)
+	d.mesh = meshObject(d.placement, ranks)
 	d.mesh.Status.SlowestLinks, err = mesh.SlowestLinks(ranks, d.hosts)
 	return err
 }
@@ -175,9 +212,14 @@ func modelOf(p *v1alpha1.ModelPlacement, configMaps []corev1.ConfigMap) (*model.
 	return nil, fmt.Errorf("ConfigMap %q of namespace %q is not in the files: add it", ref.Name, NamespaceOf(p))
 }
 
-// Snapshot is the cluster of the files, without the plans of placements that are planned anew. An inventory without a Node
-// stands for a node that is ready.
+// Snapshot is the cluster that is planned on: the one that was read, or that of the files, without the plans of placements that are planned
+// anew. An inventory of the files without a Node stands for a node that is ready.
 func (m *Manifests) Snapshot() *fleet.Snapshot {
+	if m.live != nil {
+		now := m.live.State.State
+		now.Nodes, now.Pods, now.PodsUnknown = m.Nodes, slices.Clone(m.pods), !m.live.Sees(holding.Pods)
+		return fleet.NewSnapshot(now)
+	}
 	now := fleet.State{Inventories: m.Inventories, Nodes: fleet.WithStandIns(m.Nodes, m.Inventories), PodsUnknown: true}
 	anew := map[string]bool{}
 	for i := range m.Placements {
@@ -201,7 +243,11 @@ func (m *Manifests) podsOf(p *v1alpha1.ModelPlacement) []corev1.Pod {
 // usage returns what the pods of the files ask of their nodes. Pods that were written by hand have no uid.
 func (m *Manifests) usage() *fleet.Usage {
 	var u fleet.Usage
-	for _, pod := range m.pods {
+	pods := m.pods
+	if m.live != nil {
+		pods = m.allPods
+	}
+	for _, pod := range pods {
 		pod.Namespace = NamespaceOf(&pod)
 		pod.UID = types.UID(pod.Namespace + "/" + pod.Name)
 		u.Set(&pod)

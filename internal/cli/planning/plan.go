@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -16,9 +17,13 @@ func NewPlan(streams term.Streams) *cobra.Command {
 	var output term.Format
 	command := &cobra.Command{
 		Use:   "plan -f FILE... [--model MODEL]",
-		Short: "Plan placements on inventories, without a cluster",
-		Long: `Plan ModelPlacements on AcceleratorInventories and print what the operator would decide: which layers on which device
-with how many bytes, and which rank in which process group; or why a model does not fit, with the exit code 1.
+		Short: "Plan placements on the cluster, or on inventories in files",
+		Long: `Plan ModelPlacements and print what the operator would decide: which layers on which device with how many bytes, and
+which rank in which process group; or why a model does not fit, with the exit code 1. Nothing is written.
+
+Placements are planned on the cluster, beside what other plans and pods hold there. A placement that the cluster knows
+is planned as the operator would after its spec became that of the file: where the plan in force answers it, that one
+stays. With --offline, or with inventories among the files, no cluster is asked: the files say all.
 
 Files may hold several documents and Lists. Beside inventories and placements, Nodes (labels, addresses, cordons),
 ConfigMaps (models of a placement) and ShardingPlans (devices that are taken) are read; other kinds are ignored.
@@ -29,11 +34,15 @@ taken, every byte on a device, every part of a token's time, and why these nodes
 
 With --model and the flags beside it no ModelPlacement needs to be written. With --model-file the one placement's model
 is read from the headers of a local file or folder, whatever its spec.model says.`,
-		Example: `  # On the inventories of a cluster
-  kubectl get accinv,nodes,splan -A -o yaml | kubectl rankwright plan -f - -f placement.yaml
+		Example: `  # On the cluster
+  kubectl rankwright plan -f placement.yaml
 
   # In one line, without a ModelPlacement
-  kubectl rankwright plan -f inventories/ --model Llama-3.3-70B --max-model-len 8192 --max-sequences 16
+  kubectl rankwright plan --model Llama-3.3-70B --max-model-len 8192 --max-sequences 16
+
+  # On the inventories of a cluster, saved
+  kubectl get accinv,nodes,splan -A -o yaml > cluster.yaml
+  kubectl rankwright plan -f cluster.yaml -f placement.yaml
 
   # On a recorded host
   kubectl rankwright detect --replay host.tar.gz -o yaml | kubectl rankwright plan -f - -f placement.yaml -o json
@@ -45,10 +54,10 @@ is read from the headers of a local file or folder, whatever its spec.model says
   kubectl rankwright plan -f inventories.yaml -f placement.yaml --model-file ./Llama-3.1-8B`,
 		Args: term.Arguments(0, "name files with -f"),
 		RunE: func(command *cobra.Command, _ []string) error {
-			if len(options.files) == 0 {
-				return term.Usagef("no file: give inventories and placements with -f")
+			if len(options.files) == 0 && options.asked.model == "" {
+				return term.Usagef("nothing to plan: give placements with -f, or a model with --model")
 			}
-			return runPlan(streams, &options, output, command.Flags().Changed)
+			return runPlan(command.Context(), streams, &options, output, command.Flags().Changed)
 		},
 	}
 	AddFiles(command, &options.files, "file or folder with manifests, - for standard input; may be repeated")
@@ -58,6 +67,7 @@ is read from the headers of a local file or folder, whatever its spec.model says
 	command.Flags().StringVar(&options.modelFile, "model-file", "", "file or folder with the model of the one placement: safetensors, its index, GGUF, ONNX, PyTorch or config.json")
 	options.measured.Add(command)
 	addNext(command, &options.next)
+	options.live.add(command)
 	term.AddOutput(command, &output, term.PlanFormats...)
 	return command
 }
@@ -68,6 +78,7 @@ type planFlags struct {
 	asked     askFlags
 	modelFile string
 	measured  sizing.CalibrationFlags
+	live      liveFlags
 	next      bool
 }
 
@@ -77,7 +88,7 @@ type list struct {
 	Items           []any `json:"items"`
 }
 
-func runPlan(streams term.Streams, options *planFlags, output term.Format, changed func(string) bool) error {
+func runPlan(ctx context.Context, streams term.Streams, options *planFlags, output term.Format, changed func(string) bool) error {
 	read, err := ReadManifests(options.files, streams)
 	if err != nil {
 		return err
@@ -95,7 +106,12 @@ func runPlan(streams term.Streams, options *planFlags, output term.Format, chang
 	if len(read.Placements) == 0 {
 		return errors.New("no ModelPlacement in the files: add one, or ask for a model with --model")
 	}
-	decisions, err := planOffline(read, streams, output == term.FormatExplain || options.next)
+	if options.live.asks(read) {
+		if err := options.live.join(ctx, streams, read); err != nil {
+			return err
+		}
+	}
+	decisions, err := planAll(read, streams, output == term.FormatExplain || options.next)
 	if err != nil {
 		return err
 	}
@@ -116,7 +132,7 @@ func (o *planFlags) ask(read *Manifests, streams term.Streams, changed func(stri
 	if err != nil {
 		return err
 	}
-	read.Placements, read.model = want.Placements, want.model
+	read.Placements, read.model, read.anonymous = want.Placements, want.model, true
 	return nil
 }
 

@@ -1,13 +1,13 @@
 package planning
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/sizing"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
@@ -18,21 +18,27 @@ func NewRecommend(streams term.Streams) *cobra.Command {
 	var asked askFlags
 	var on HostFlags
 	var measured sizing.CalibrationFlags
+	var live liveFlags
 	var next bool
 	var output term.Format
 	command := &cobra.Command{
-		Use:   "recommend --model MODEL --device PRODUCT [flags]",
-		Short: "Recommend how to run a model on devices that somebody has or thinks of",
+		Use:   "recommend --model MODEL [--device PRODUCT] [flags]",
+		Short: "Recommend how to run a model on the cluster, or on devices that somebody has or thinks of",
 		Long: `Recommend how to run a model: in which precision, in which degrees, on how many of the devices, and how fast that is.
 The planner of the operator is asked, so that what is recommended is what a cluster with these devices would get; the
 other shapes that it looked at are listed below it.
 
-The devices are imagined: --nodes hosts with --devices of one product each, or of what --memory, --bandwidth and
---tflops describe. With -f they are those of saved inventories, as detect or kubectl print them. No more devices are
-taken than the objective needs; --replicas asks for more copies, --total-sequences for as many as a load needs.
+The devices are those that are free in the cluster. With --device they are imagined, and no cluster is asked: --nodes
+hosts with --devices of one product each, or of what --memory, --bandwidth and --tflops describe. With -f they are those
+of saved inventories, as detect or kubectl print them. No more devices are taken than the objective needs; --replicas
+asks for more copies, --total-sequences for as many as a load needs.
 
 --concurrency is another word for --max-sequences, and --weights for --quantization.`,
-		Example: `  kubectl rankwright recommend --model Llama-3.3-70B --device H100 --devices 8
+		Example: `  # What the cluster has free
+  kubectl rankwright recommend --model Llama-3.3-70B
+
+  # Devices that one thinks of
+  kubectl rankwright recommend --model Llama-3.3-70B --device H100 --devices 8
   kubectl rankwright recommend --model 32B --device L40S --devices 4 --max-tpot 40ms --concurrency 32
   kubectl rankwright recommend --model DeepSeek-V3 --device H200 --nodes 2 --objective Latency -o explain
 
@@ -43,7 +49,24 @@ taken than the objective needs; --replicas asks for more copies, --total-sequenc
   kubectl rankwright detect -o yaml | kubectl rankwright recommend --model Llama-3.1-8B -f -`,
 		Args: term.Arguments(0, "recommend takes flags only"),
 		RunE: func(command *cobra.Command, _ []string) error {
-			return runRecommend(streams, &asked, &on, &measured, next, output, command.Flags().Changed)
+			if asked.model == "" {
+				return term.Usagef("no model: name one with --model")
+			}
+			want, err := asked.manifests(streams, command.Flags().Changed)
+			if err != nil {
+				return err
+			}
+			if err := recommendOn(command.Context(), streams, want, &on, &live); err != nil {
+				return err
+			}
+			if err := want.calibrate(&measured, streams); err != nil {
+				return err
+			}
+			decisions, err := planAll(want, streams, true)
+			if err != nil {
+				return err
+			}
+			return writeDecisions(streams, decisions, output, withNext((*decision).recommend, next))
 		},
 	}
 	asked.add(command, "")
@@ -52,6 +75,7 @@ taken than the objective needs; --replicas asks for more copies, --total-sequenc
 	on.Add(command)
 	measured.Add(command)
 	addNext(command, &next)
+	live.add(command)
 	synonyms(command, map[string]string{"concurrency": "max-sequences", "weights": "quantization"})
 	term.AddOutput(command, &output, term.PlanFormats...)
 	return command
@@ -128,9 +152,10 @@ func (f *HostFlags) imagined() (*Manifests, error) {
 	return m, nil
 }
 
-func runRecommend(streams term.Streams, asked *askFlags, on *HostFlags, measured *sizing.CalibrationFlags, next bool, output term.Format, changed func(string) bool) error {
-	if asked.model == "" {
-		return term.Usagef("no model: name one with --model")
+// recommendOn adds to what is wanted the devices that the flags mean: those of the cluster where they name none.
+func recommendOn(ctx context.Context, streams term.Streams, want *Manifests, on *HostFlags, live *liveFlags) error {
+	if !on.Given() && on.nodes == 1 && !live.offline {
+		return live.join(ctx, streams, want)
 	}
 	m, err := on.Manifests(streams)
 	if err != nil {
@@ -139,19 +164,9 @@ func runRecommend(streams term.Streams, asked *askFlags, on *HostFlags, measured
 	if len(m.Placements) > 0 {
 		return errors.New("a ModelPlacement in the files beside --model: plan it with plan -f, or leave it out")
 	}
-	want, err := asked.manifests(streams, changed)
-	if err != nil {
-		return err
-	}
 	m.Placements, m.model = want.Placements, want.model
-	if err := m.calibrate(measured, streams); err != nil {
-		return err
-	}
-	decisions, err := planOffline(m, streams, true)
-	if err != nil {
-		return err
-	}
-	return writeDecisions(streams, decisions, output, withNext((*decision).recommend, next))
+	*want = *m
+	return nil
 }
 
 // recommend writes a plan for somebody who has no cluster: what it takes and delivers, and the other shapes.
@@ -175,14 +190,7 @@ const mostRecommended = 6
 
 // leftText counts the devices that the plan does not take.
 func (d *decision) leftText() string {
-	left := -int(d.plan.Spec.Totals.Devices)
-	for _, h := range d.hosts {
-		for i := range h.Inventory.Devices {
-			if h.Inventory.Devices[i].Family != v1alpha1.FamilyCPU {
-				left++
-			}
-		}
-	}
+	left := d.free - int(d.plan.Spec.Totals.Devices)
 	if left == 0 {
 		return "no device"
 	}

@@ -30,12 +30,12 @@ func TestPlansFromFilesKeepOffFullNodes(t *testing.T) {
 		Inventories: []v1alpha1.AcceleratorInventory{*host.Inventory}, Placements: []v1alpha1.ModelPlacement{*placement},
 		Nodes: []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: corev1.NodeStatus{Allocatable: cpus("8")}}},
 	}
-	made, err := planOffline(m, term.Streams{}, false)
+	made, err := planAll(m, term.Streams{}, false)
 	if err != nil || made[0].plan == nil {
 		t.Fatalf("an empty node: %v, %v", err, made)
 	}
 	m.pods = []corev1.Pod{pod}
-	made, err = planOffline(m, term.Streams{}, false)
+	made, err = planAll(m, term.Streams{}, false)
 	if no := (*plan.Unplaceable)(nil); err != nil || !errors.As(made[0].failure, &no) || !strings.Contains(no.Message, "a with 2 CPU free") {
 		t.Errorf("a full node: %v, %v", err, made[0].failure)
 	}

@@ -36,7 +36,7 @@ func (m *Manifests) State(streams term.Streams) (*holding.State, error) {
 			anew.Placements = append(anew.Placements, p)
 		}
 	}
-	decisions, err := planOffline(&anew, streams, false)
+	decisions, err := planAll(&anew, streams, false)
 	if err != nil {
 		return nil, err
 	}

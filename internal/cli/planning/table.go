@@ -2,7 +2,7 @@ package planning
 
 import (
 	"fmt"
-	"math"
+	"slices"
 	"strconv"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -57,6 +57,7 @@ func (d *decision) summary() [][2]string {
 		{"Engine", string(s.Engine)},
 		{"Precision", d.precisionText()},
 		{"Strategy", strategyText(s)},
+		term.RowIf(d.standing.inForce() != nil, "In force", d.standingText()),
 		{"Takes", fmt.Sprintf("%s on %s, %s in all", words.Counted(int(s.Totals.Devices), "device"), words.Counted(int(s.Totals.Nodes), "node"), s.Totals.Memory)},
 	}
 	if e := s.Estimate; e != nil {
@@ -161,19 +162,32 @@ func (d *decision) printStages(p *term.Page) {
 	p.ShapeTable(header, parts)
 }
 
-// leastAvailable is what the engine may take of the fullest device of a stage in bytes, over all copies of a shape.
+// leastAvailable is what the engine may take of the fullest device of a stage in bytes, over all copies of a shape; 0 where none of them is known. A plan in
+// force may have devices that are gone.
 func (d *decision) leastAvailable(planned *v1alpha1.PlanShape, stage int32) int64 {
-	least := int64(math.MaxInt64)
+	var offers []int64
 	for _, row := range d.stretches() {
 		if row.Stage != stage || !planned.Has(row.Replica) {
 			continue
 		}
 		for _, id := range row.Devices {
-			device := deviceMemory(d.hosts[row.Node].Inventory.Device(id))
-			least = min(least, memory.Available(d.plan.Spec.Engine, d.training(), d.plan.Spec.Serving.Permille(), device))
+			if device := d.device(row.Node, id); device != nil {
+				offers = append(offers, memory.Available(d.plan.Spec.Engine, d.training(), d.plan.Spec.Serving.Permille(), deviceMemory(device)))
+			}
 		}
 	}
-	return least
+	if len(offers) == 0 {
+		return 0
+	}
+	return slices.Min(offers)
+}
+
+// device is a device of the plan; nil where its node has none of the id.
+func (d *decision) device(node string, id v1alpha1.DeviceID) *v1alpha1.Device {
+	if inventory := d.hosts[node].Inventory; inventory != nil {
+		return inventory.Device(id)
+	}
+	return nil
 }
 
 // deviceMemory is the memory of a device, as far as it is known.

@@ -20,10 +20,11 @@ const (
 func SecretName(mesh string) string { return mesh + "-mesh-key" }
 
 // Final says whether the verification of a mesh is over for its present plan: pods that come later find nobody to
-// verify with, and start. Under Require it is over only when nothing was wrong.
+// verify with, and start. Under Require it is over only when nothing was wrong. What was found before it was asked for anew
+// is no end.
 func Final(m *v1alpha1.DeviceMesh, asked *v1alpha1.Verification) bool {
 	c := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionVerified)
-	if !asked.Asked() || c == nil || c.ObservedGeneration != m.Generation {
+	if !asked.Asked() || c == nil || c.ObservedGeneration != m.Generation || !asked.Counts(c.LastTransitionTime.Time) {
 		return false
 	}
 	return c.Status == metav1.ConditionTrue || c.Status == metav1.ConditionFalse && asked.Mode == v1alpha1.VerificationReport

@@ -13,13 +13,20 @@ func TestCommands(t *testing.T) {
 		{"top selects", topSelects},
 		{"top of what is seen", topUnseen},
 		{"tree", tree},
+		{"why", whyOf},
 		{"the page of the plugin", documented},
 		{"top watches", topWatch},
+		{"explain", explains},
+		{"plan", plans},
+		{"plan with what is seen", plansUnseen},
+		{"diff", diffs},
+		{"cordon", cordons},
+		{"replan and verify", asksAnew},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			own := *w.World
 			own.T = t
-			test.run(&world{&own, w.kubeconfig})
+			test.run(&world{&own, w.kubeconfig, w.kubeconfigs})
 		})
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/holding"
 	"github.com/rankwright/rankwright/test/controlplane"
+	"github.com/rankwright/rankwright/test/operation"
 )
 
 func top(w *world) {
@@ -90,7 +91,7 @@ func (w *world) of(user string) string {
 	w.Helper()
 	config, err := w.Cluster.ConfigForUser(user)
 	w.Must(err)
-	path := filepath.Join(w.TempDir(), user)
+	path := filepath.Join(w.kubeconfigs, user)
 	w.Must(controlplane.WriteKubeconfig(path, config))
 	return path
 }
@@ -118,7 +119,8 @@ func topUnseen(w *world) {
 
 // topWatch follows a device that is cordoned and comes back.
 func topWatch(w *world) {
-	ctx, cancel := context.WithCancel(w.Context())
+	ctx, cancel := context.WithTimeout(w.Context(), operation.Patience)
+	defer cancel()
 	out, in := io.Pipe()
 	pauses := make(chan time.Time)
 	streams := term.Streams{In: strings.NewReader(""), Out: in, Err: io.Discard, After: func(time.Duration) <-chan time.Time { return pauses }}

@@ -46,7 +46,8 @@ const home = "team-a"
 // world is the cluster that the commands look at.
 type world struct {
 	*operation.World
-	kubeconfig string
+	// kubeconfig is the administrator's, kubeconfigs the folder of those of others.
+	kubeconfig, kubeconfigs string
 }
 
 // hosts are recorded hosts by the names of their nodes.
@@ -56,7 +57,7 @@ var hosts = map[string]string{"h100-0": "nvidia-h100-8", "l40s-0": "nvidia-l40s-
 // one device is unhealthy and one cordoned.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{World: operation.New(t, cluster, home), kubeconfig: cluster.Kubeconfig()}
+	w := &world{World: operation.New(t, cluster, home), kubeconfig: cluster.Kubeconfig(), kubeconfigs: t.TempDir()}
 	w.Install(admissionv1.Fail)
 	for _, name := range []string{"h100-0", "l40s-0", "mi300x-0"} {
 		w.addHost(name)
@@ -73,13 +74,18 @@ func newWorld(t *testing.T) *world {
 
 // addHost makes the node of a recorded host, as its agent would see it.
 func (w *world) addHost(name string) {
+	w.addRecorded(name, hosts[name], strings.TrimSuffix(name, "-0"))
+}
+
+// addRecorded makes a node of a pool from a recording.
+func (w *world) addRecorded(name, recording, pool string) {
 	w.Helper()
-	text := w.ok("detect", "--replay", clitest.RecordingOf(w.T, hosts[name]), "-o", "yaml")
+	text := w.ok("detect", "--replay", clitest.RecordingOf(w.T, recording), "-o", "yaml")
 	var found v1alpha1.AcceleratorInventory
 	w.Must(yaml.Unmarshal([]byte(text), &found))
 	room := corev1.ResourceList{"cpu": resource.MustParse("64"), "memory": resource.MustParse("512Gi"), "pods": resource.MustParse("110")}
 	node := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name, "pool": strings.TrimSuffix(name, "-0")}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name, "pool": pool}},
 		Status:     corev1.NodeStatus{Capacity: room, Allocatable: room},
 	}
 	w.AddNode(node, &found.Status)

@@ -113,7 +113,7 @@ func (f *forward) see(object any) {
 	defer f.mu.Unlock()
 	switch o := object.(type) {
 	case *v1alpha1.ShardingPlan:
-		if o.Spec.Placement.Name == "llm" && ledger.Active(o) {
+		if o.Spec.Placement.Name == "llm" && o.Active() {
 			if was := f.plans[o.Spec.Revision]; was != "" && was != o.UID {
 				f.wrong = append(f.wrong, fmt.Sprintf("revision %d is of two plans", o.Spec.Revision))
 			}

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/test/invariant"
 )
 
@@ -79,8 +78,8 @@ func (i *watchedPlans) see(event watch.Event) {
 	case i.changed <- struct{}{}:
 	default:
 	}
-	if event.Type == watch.Deleted || !ledger.Active(plan) {
-		if event.Type == watch.Deleted && !ledger.Active(plan) {
+	if event.Type == watch.Deleted || !plan.Active() {
+		if event.Type == watch.Deleted && !plan.Active() {
 			i.abandoned++
 		}
 		delete(i.active, plan.UID)

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/operator"
 	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/test/invariant"
@@ -214,7 +213,7 @@ func TestTwoOperatorsNeverShareADevice(t *testing.T) {
 	w.Eventually("every device is in use", func(context.Context) bool {
 		used := 0
 		for _, p := range w.plans() {
-			if ledger.Active(&p) {
+			if p.Active() {
 				used += int(p.Spec.Totals.Devices)
 			}
 		}

@@ -57,7 +57,7 @@ func (d devices) take(placement string, count int) decide {
 		for i := range plans {
 			if plans[i].Spec.Placement.Name == placement {
 				revision = max(revision, plans[i].Spec.Revision)
-				if ledger.Active(&plans[i]) {
+				if plans[i].Active() {
 					own = append(own, plans[i])
 					continue
 				}
@@ -140,7 +140,7 @@ func (w world) recover(pool devices, placements ...string) {
 	}
 	held := map[string]string{}
 	for _, plan := range w.plans() {
-		if !ledger.Active(&plan) {
+		if !plan.Active() {
 			w.Errorf("plan %s was left behind", plan.Name)
 		}
 		placements = slices.DeleteFunc(placements, func(name string) bool { return name == plan.Spec.Placement.Name })

@@ -153,7 +153,7 @@ func TestOneWriteCommitsSeveralPlans(t *testing.T) {
 	for _, i := range []int{2, 0} {
 		plan, err := l.Finish(t.Context(), &made[i])
 		w.Must(err)
-		if !ledger.Active(plan) {
+		if !plan.Active() {
 			t.Errorf("plan %s is not active", plan.Name)
 		}
 	}

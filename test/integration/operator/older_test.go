@@ -79,7 +79,7 @@ func TestOlderOperatorReservesNothing(t *testing.T) {
 	w.Eventually("the older operator has made a plan that it could not commit", func(context.Context) bool {
 		for _, plan := range w.plans() {
 			if plan.Spec.Placement.Name == "llm" {
-				return !ledger.Active(&plan)
+				return !plan.Active()
 			}
 		}
 		return false

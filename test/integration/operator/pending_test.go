@@ -41,7 +41,7 @@ func (w world) poison() (heal func()) {
 		return &ledger.Decision{Plan: planOf("x", 2, []string{"n/x1", "n/x2"}), Replaces: named(now, "x-1")}, nil
 	})
 	var refused *objects.Refused
-	if !errors.As(err, &refused) || refused.Reason != ledger.ReasonOldPlanRemains || made == nil || ledger.Active(made) {
+	if !errors.As(err, &refused) || refused.Reason != ledger.ReasonOldPlanRemains || made == nil || made.Active() {
 		w.Fatalf("x-2 is not pending: %v, %v", made, err)
 	}
 	return heal
@@ -149,7 +149,7 @@ func TestUnrelatedPlacementsGoOnBesidePendingCommit(t *testing.T) {
 	for _, placement := range []string{"a", "b"} {
 		made, err := reserve(t.Context(), l, poisonedPool.take(placement, 1))
 		w.Must(err)
-		if !ledger.Active(made) {
+		if !made.Active() {
 			t.Errorf("%s is not active", made.Name)
 		}
 	}
@@ -169,7 +169,7 @@ func TestOperatorSettlesWhatAnotherLeft(t *testing.T) {
 	w.poison()()
 	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.Eventually("the plan is active", func(context.Context) bool {
-		return slices.ContainsFunc(w.plans(), func(p v1alpha1.ShardingPlan) bool { return p.Name == "x-2" && ledger.Active(&p) })
+		return slices.ContainsFunc(w.plans(), func(p v1alpha1.ShardingPlan) bool { return p.Name == "x-2" && p.Active() })
 	})
 }
 

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/operator"
 	"github.com/rankwright/rankwright/controllers/placement"
 	"github.com/rankwright/rankwright/test/operation"
@@ -59,7 +58,7 @@ func TestNamespaceTakesNoMoreThanItsQuota(t *testing.T) {
 	held := func() int {
 		devices := 0
 		for _, plan := range w.plans() {
-			if ledger.Active(&plan) {
+			if plan.Active() {
 				devices += len(devicesOf(&plan))
 			}
 		}

@@ -149,6 +149,20 @@ func TestMeshIsVerifiedByItsPods(t *testing.T) {
 		t.Errorf("%v verifications were timed, want 1", n)
 	}
 
+	// What was reported before it was asked for anew does not count, and pods that are made anew find that it is not over.
+	anew := metav1.NewTime(c.LastTransitionTime.Add(time.Second))
+	w.change(func(s *v1alpha1.ModelPlacementSpec) { s.Verification.NotBefore = &anew })
+	if _, c = w.awaitVerified(verification.ReasonPending); !strings.Contains(c.Message, "0 of 4 pods") {
+		t.Errorf("condition %+v", c)
+	}
+	w.awaitTask(func(task *verification.Task) bool { return !task.Concluded })
+	w.Eventually("the time has come", func(context.Context) bool { return time.Now().After(anew.Time) })
+	for i, pod := range pods {
+		w.setVerifier(pod, anew.Time, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: reportOf(i, ""), FinishedAt: anew}})
+	}
+	w.awaitVerified(verification.ReasonAllGroupsVerified)
+	w.awaitTask(func(task *verification.Task) bool { return task.Concluded })
+
 	// A placement that no longer asks for verification has none in the status.
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { s.Verification.Mode = v1alpha1.VerificationOff })
 	w.Eventually("nothing is said of a verification", func(ctx context.Context) bool {

@@ -2405,6 +2405,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.VerificationMode
       default: Report
+    - name: notBefore
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
 - name: com.github.rankwright.rankwright.api.v1alpha1.VerificationFinding
   map:
     fields:

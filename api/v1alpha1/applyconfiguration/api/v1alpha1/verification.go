@@ -4,6 +4,7 @@ package v1alpha1
 
 import (
 	apiv1alpha1 "github.com/rankwright/rankwright/api/v1alpha1"
+	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // VerificationApplyConfiguration represents a declarative configuration of the Verification type for use
@@ -21,6 +22,9 @@ type VerificationApplyConfiguration struct {
 	// median of the links between the placement's pods and, where the plan's network is Ethernet without RDMA, what the plan
 	// assumes; never more than the measuring program can move itself. Default: 25.
 	MinimumSharePercent *int32 `json:"minimumSharePercent,omitempty"`
+	// Time before which nothing that pods reported counts: the present one asks them to verify anew. They do so when they are made
+	// anew. Absent means that every report counts.
+	NotBefore *v1.Time `json:"notBefore,omitempty"`
 }
 
 // VerificationApplyConfiguration constructs a declarative configuration of the Verification type for use with
@@ -50,5 +54,13 @@ func (b *VerificationApplyConfiguration) WithDeadlineSeconds(value int32) *Verif
 // If called multiple times, the MinimumSharePercent field is set to the value of the last call.
 func (b *VerificationApplyConfiguration) WithMinimumSharePercent(value int32) *VerificationApplyConfiguration {
 	b.MinimumSharePercent = &value
+	return b
+}
+
+// WithNotBefore sets the NotBefore field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the NotBefore field is set to the value of the last call.
+func (b *VerificationApplyConfiguration) WithNotBefore(value v1.Time) *VerificationApplyConfiguration {
+	b.NotBefore = &value
 	return b
 }

@@ -1,0 +1,267 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/holding"
+	"github.com/rankwright/rankwright/pkg/shape"
+)
+
+// obstacle is something in a cluster without which a placement may fit.
+type obstacle struct {
+	reason string
+	// cause ends the sentence that begins with how many devices the obstacle keeps.
+	cause string
+	// keeps says whether it keeps a device from new plans.
+	keeps func(*Case, *holding.Device) bool
+	// evidence and commands are about one such device.
+	evidence, commands func(*Case, *holding.Device) []string
+	// What the cluster would be without it.
+	inventory func(*Case, *v1alpha1.AcceleratorInventory)
+	node      func(*corev1.Node)
+	plans     func(*Case, *v1alpha1.ShardingPlan) bool
+	agents    bool
+}
+
+// obstacles are in order of what their removal costs.
+var obstacles = []obstacle{
+	{
+		reason: "Cordoned", cause: "cordoned",
+		keeps: func(c *Case, d *holding.Device) bool { return d.Cordoned && c.repair(d) == nil },
+		evidence: func(c *Case, d *holding.Device) []string {
+			return []string{deviceName(d) + " is in spec.cordonedDevices of its inventory"}
+		},
+		commands:  func(c *Case, d *holding.Device) []string { return OfDevice(c, d).Commands },
+		inventory: func(_ *Case, i *v1alpha1.AcceleratorInventory) { i.Spec.CordonedDevices = nil },
+	},
+	{
+		reason: "NodeDrained", cause: "on nodes that take no new work",
+		keeps: func(c *Case, d *holding.Device) bool { return c.closed(d.Node) != "" },
+		evidence: func(c *Case, d *holding.Device) []string {
+			return append(OfNode(c, d.Node).Evidence, d.Node+": "+c.closed(d.Node))
+		},
+		commands: func(c *Case, d *holding.Device) []string { return OfNode(c, d.Node).Commands },
+		agents:   true,
+		node: func(n *corev1.Node) {
+			n.Spec.Unschedulable, n.Spec.Taints = false, nil
+			for i := range n.Status.Conditions {
+				if is := &n.Status.Conditions[i]; is.Type == corev1.NodeReady {
+					is.Status = corev1.ConditionTrue
+				}
+			}
+		},
+	},
+	{
+		reason: "TakenByStrangers", cause: "held by pods of no placement",
+		keeps:    func(c *Case, d *holding.Device) bool { return len(c.strangers(d)) > 0 },
+		evidence: func(c *Case, d *holding.Device) []string { return c.strangersText(d) },
+		commands: func(c *Case, d *holding.Device) []string { return c.endStrangers(d) },
+		inventory: func(c *Case, i *v1alpha1.AcceleratorInventory) {
+			i.Status.Allocations = slices.DeleteFunc(i.Status.Allocations, func(a v1alpha1.Allocation) bool { return !c.planned(a.Namespace, a.Pod) })
+		},
+	},
+	{
+		reason: "MemoryOfOthers", cause: "with memory that processes of no pod use",
+		keeps: func(_ *Case, d *holding.Device) bool { return d.Memory.OthersMiB > 0 },
+		evidence: func(_ *Case, d *holding.Device) []string {
+			return []string{fmt.Sprintf("processes of no pod use %s of %s on %s", words.HumanMiB(d.Memory.OthersMiB), words.HumanMiB(d.Memory.TotalMiB), deviceName(d))}
+		},
+		commands: func(_ *Case, d *holding.Device) []string {
+			return []string{commandf("debug node/%s -it --profile=sysadmin --image=busybox", d.Node) + " # and look for who uses " + string(d.ID)}
+		},
+		inventory: func(_ *Case, i *v1alpha1.AcceleratorInventory) {
+			for k := range i.Status.Devices {
+				if m := i.Status.Devices[k].Memory; m != nil {
+					m.UsedByOthersMiB = 0
+				}
+			}
+		},
+	},
+	{
+		reason: "Unhealthy", cause: "not healthy",
+		keeps:    func(c *Case, d *holding.Device) bool { return unusable(d) || c.repair(d) != nil },
+		evidence: func(_ *Case, d *holding.Device) []string { return lines(d.Node + ": " + healthText(d)) },
+		commands: func(c *Case, d *holding.Device) []string { return OfDevice(c, d).Commands },
+		inventory: func(_ *Case, i *v1alpha1.AcceleratorInventory) {
+			i.Status.Repairs = nil
+			for k := range i.Status.Devices {
+				i.Status.Devices[k].Health = v1alpha1.DeviceHealth{State: v1alpha1.Healthy}
+			}
+		},
+	},
+	{
+		reason: "TakenByPlacements", cause: "held by other placements",
+		keeps:    func(_ *Case, d *holding.Device) bool { return len(d.Seats) > 0 },
+		evidence: func(_ *Case, d *holding.Device) []string { return seatsText(d)[:1] },
+		commands: func(_ *Case, d *holding.Device) []string {
+			return []string{commandf(`patch mp %s -n %s --type merge -p '{"spec":{"suspend":true}}'`, d.Seats[0].Placement, d.Seats[0].Namespace)}
+		},
+		plans:     func(*Case, *v1alpha1.ShardingPlan) bool { return true },
+		inventory: func(_ *Case, i *v1alpha1.AcceleratorInventory) { i.Status.Allocations = nil },
+	},
+}
+
+// without is the cluster without some obstacles to a placement.
+func (c *Case) without(gone ...*obstacle) fleet.State {
+	now := c.State.State
+	now.Inventories, now.Nodes, now.Plans, now.Pods = copied(now.Inventories, (*v1alpha1.AcceleratorInventory).DeepCopy), copied(now.Nodes, (*corev1.Node).DeepCopy), slices.Clone(now.Plans), slices.Clone(now.Pods)
+	for _, o := range gone {
+		for i := range now.Inventories {
+			if o.inventory != nil {
+				o.inventory(c, &now.Inventories[i])
+			}
+		}
+		for i := range now.Nodes {
+			if o.node != nil {
+				o.node(&now.Nodes[i])
+			}
+		}
+		if o.plans != nil {
+			now.Plans = slices.DeleteFunc(now.Plans, func(p v1alpha1.ShardingPlan) bool { return o.plans(c, &p) })
+			now.Pods = nil
+		}
+		if o.agents {
+			now.Silent = nil
+		}
+	}
+	return now
+}
+
+func copied[T any](list []T, deep func(*T) *T) []T {
+	made := make([]T, len(list))
+	for i := range list {
+		made[i] = *deep(&list[i])
+	}
+	return made
+}
+
+// kept are the devices that an obstacle keeps from plans of a placement.
+func (c *Case) kept(o *obstacle, s *standing) []*holding.Device {
+	var devices []*holding.Device
+	for i := range c.fleetOf().Devices {
+		if d := &c.held.Devices[i]; c.allows(s, d) && o.keeps(c, d) {
+			devices = append(devices, d)
+		}
+	}
+	return devices
+}
+
+// allows says whether a placement may have a device, by its vendor, its product and its node.
+func (c *Case) allows(s *standing, d *holding.Device) bool {
+	asks := s.Spec.Devices
+	if asks == nil {
+		return true
+	}
+	if len(asks.Vendors) > 0 && !slices.Contains(asks.Vendors, d.Vendor) || len(asks.Products) > 0 && !slices.Contains(asks.Products, d.Product) {
+		return false
+	}
+	if asks.NodeLabelSelector == nil {
+		return true
+	}
+	selector, err := asks.NodeLabelSelector.AsSelector()
+	node := c.node(d.Node)
+	return err == nil && node != nil && selector.Matches(labels.Set(node.Labels))
+}
+
+// short are the reasons of placements for which there is too little that is free.
+var short = []string{shape.ReasonNoneFree, shape.ReasonTooLarge, shape.ReasonTooFewDevices, shape.ReasonLimit}
+
+// obstacleCauses are the obstacles each of which alone keeps a placement from a plan, then all of them together.
+func obstacleCauses() []cause[*standing] {
+	var rows []cause[*standing]
+	all := make([]*obstacle, 0, len(obstacles))
+	for i := range obstacles {
+		all = append(all, &obstacles[i])
+		rows = append(rows, obstacleCause(all[i:]))
+	}
+	return append(rows, obstacleCause(all))
+}
+
+// obstacleCause answers where a placement would fit without some obstacles; of several the evidence is of each.
+func obstacleCause(gone []*obstacle) cause[*standing] {
+	return cause[*standing]{
+		reason: gone[0].reason,
+		is: func(c *Case, s *standing) bool {
+			return slices.Contains(short, s.placed.Reason) && c.Fits != nil && len(c.kept(gone[0], s)) > 0 && c.Fits(s.ModelPlacement, c.without(gone...))
+		},
+		cause: func(c *Case, s *standing) string {
+			return fmt.Sprintf("No plan, and there would be one without this: %s %s", words.Counted(len(c.kept(gone[0], s)), "device"), gone[0].cause)
+		},
+		evidence: func(c *Case, s *standing) []string {
+			return append(perDevice(c, s, gone, func(o *obstacle) func(*Case, *holding.Device) []string { return o.evidence }), sentence(s.placed.Message))
+		},
+		commands: func(c *Case, s *standing) []string {
+			return append(perDevice(c, s, gone, func(o *obstacle) func(*Case, *holding.Device) []string { return o.commands }), s.patches()...)
+		},
+	}
+}
+
+// perDevice are texts of the devices that obstacles keep, each once.
+func perDevice(c *Case, s *standing, gone []*obstacle, of func(*obstacle) func(*Case, *holding.Device) []string) []string {
+	var texts []string
+	for _, o := range gone {
+		for _, d := range c.kept(o, s) {
+			for _, text := range of(o)(c, d) {
+				if !slices.Contains(texts, text) {
+					texts = append(texts, text)
+				}
+			}
+		}
+	}
+	return texts
+}
+
+// linked is a cluster of which all devices are in one link domain that goes over its nodes.
+var linked = obstacle{inventory: func(_ *Case, i *v1alpha1.AcceleratorInventory) {
+	domain := v1alpha1.LinkDomain{Name: "all", Kind: "NVLink", Topology: v1alpha1.TopologySwitch, Fabric: &v1alpha1.Fabric{ClusterUUID: "all"}}
+	for k := range i.Status.Devices {
+		domain.Members = append(domain.Members, i.Status.Devices[k].ID)
+	}
+	i.Status.Links = v1alpha1.Links{Domains: []v1alpha1.LinkDomain{domain}}
+}}
+
+// lacksLinks says whether a placement would fit if all devices were in one link domain.
+func lacksLinks(c *Case, s *standing) bool {
+	return slices.Contains(short, s.placed.Reason) && c.Fits != nil && c.Fits(s.ModelPlacement, c.without(&linked))
+}
+
+// linkedText says how many free devices there are, and how many of them are in one link domain or, without one, on one node.
+func linkedText(c *Case, s *standing) string {
+	free, most, where := 0, 0, ""
+	together := map[string]int{}
+	for i := range c.fleetOf().Devices {
+		d := &c.held.Devices[i]
+		if d.Condition != holding.Idle || !c.allows(s, d) {
+			continue
+		}
+		at := "node " + d.Node
+		if domain := c.domain(d); domain != "" {
+			at = "link domain " + domain + " of " + at
+		}
+		free, together[at] = free+1, together[at]+1
+		if together[at] > most {
+			most, where = together[at], at
+		}
+	}
+	return fmt.Sprintf("%s free, of which at most %d reach each other: %s", words.Counted(free, "device"), most, where)
+}
+
+// domain is the name of the largest link domain of its node that has a device; empty where none does.
+func (c *Case) domain(d *holding.Device) string {
+	size, name := 0, ""
+	if inventory := c.inventory(d.Node); inventory != nil {
+		for _, domain := range inventory.Status.Links.Domains {
+			if len(domain.Members) > size && slices.Contains(domain.Members, d.ID) {
+				size, name = len(domain.Members), domain.Name
+			}
+		}
+	}
+	return name
+}

@@ -1,0 +1,296 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/controllers/placement"
+	"github.com/rankwright/rankwright/internal/cli/clitest"
+	"github.com/rankwright/rankwright/internal/cli/term"
+	"github.com/rankwright/rankwright/pkg/binding"
+	"github.com/rankwright/rankwright/pkg/why"
+	"github.com/rankwright/rankwright/test/operation"
+)
+
+// situation is a cluster in which a pod is pending, and what the plugin says of it.
+type situation struct {
+	name string
+	// hosts are recordings of the nodes NAME-0, NAME-1, …, which are the placement's alone.
+	hosts []string
+	// edit is what the placement asks for beside its nodes.
+	edit func(*v1alpha1.ModelPlacementSpec)
+	// before prepares the nodes, after the pod that was made.
+	before, after func(*world, *situation)
+	// What is answered: a reason, the first command, and words of the first evidence. Whether the command alone ends the cause is tried where it is changed.
+	reason, command, evidence string
+	ends                      bool
+}
+
+const (
+	l40s   = "nvidia-l40s-4"
+	h100   = "nvidia-h100-8"
+	mi300x = "amd-mi300x-8"
+	// poor is a namespace that may have two devices.
+	poor = "team-poor"
+)
+
+func tensor(n int32) func(*v1alpha1.ModelPlacementSpec) {
+	return func(s *v1alpha1.ModelPlacementSpec) { s.Parallelism = &v1alpha1.Parallelism{Tensor: &n} }
+}
+
+// situations are why pods are pending.
+var situations = []situation{
+	{
+		name: "stranger", hosts: []string{l40s}, edit: tensor(4), before: func(w *world, s *situation) { w.takeDevice(s.name+"-0", "notebook-0") },
+		reason: "TakenByStrangers", command: "kubectl delete pod notebook-0 -n team-b", evidence: "pod team-b/notebook-0 holds nvidia-0000:81:00.0 of stranger-0",
+	},
+	{
+		name: "unhealthy", hosts: []string{h100}, edit: tensor(8), before: func(w *world, s *situation) { w.spoilDevice(s.name + "-0") },
+		reason: "Unhealthy", command: "kubectl drain unhealthy-0", evidence: "nvidia-0000:52:00.0 is Unhealthy: XID79, GPU has fallen off the bus",
+	},
+	{
+		name: "links", hosts: []string{l40s, l40s}, edit: tensor(8),
+		reason: "NoLinkDomain", command: "kubectl patch mp links", evidence: "8 devices free, of which at most 4 reach each other", ends: true,
+	},
+	{
+		name: "vendor", hosts: []string{mi300x}, edit: func(s *v1alpha1.ModelPlacementSpec) { s.Engine = v1alpha1.EngineTensorRTLLM },
+		reason: "WrongEngine", command: "kubectl patch mp vendor", evidence: "TensorRT-LLM", ends: true,
+	},
+	{
+		name: "quota", hosts: []string{l40s}, edit: tensor(4),
+		reason: "QuotaExceeded", command: "kubectl rankwright top placements -n team-poor", evidence: "The plan needs 4 devices. This namespace may have 2 in plans",
+	},
+	{
+		name: "claim", hosts: []string{l40s}, edit: func(s *v1alpha1.ModelPlacementSpec) { tensor(4)(s); s.Enforcement = v1alpha1.EnforcementClaim },
+		before: func(w *world, s *situation) { w.offerDevices(s.name + "-0") },
+		reason: "ClaimTaken", command: "kubectl delete pods other -n team-a", evidence: "nvidia-0000:01:00.0 is gpu-0 of pool claim-0, which is allocated to claim team-a/other", ends: true,
+	},
+	{
+		name: "drained", hosts: []string{mi300x}, edit: tensor(4), before: func(w *world, s *situation) { w.cordonNode(s.name + "-0") },
+		reason: "NodeDrained", command: "kubectl uncordon drained-0", evidence: "spec.unschedulable of node drained-0 is true", ends: true,
+	},
+	{
+		name: "large", hosts: []string{l40s}, edit: func(s *v1alpha1.ModelPlacementSpec) {
+			name := "Llama-3.1-405B"
+			s.Model = v1alpha1.ModelSource{Name: &name}
+		},
+		reason: "TooLarge", command: "kubectl ", evidence: "No copy",
+	},
+}
+
+func TestWhyPodsArePending(t *testing.T) {
+	w := &world{World: operation.New(t, cluster, home), kubeconfig: cluster.Kubeconfig(), kubeconfigs: t.TempDir()}
+	w.Install(admissionv1.Fail)
+	for _, name := range []string{"team-b", poor} {
+		w.Must(client.IgnoreAlreadyExists(w.Create(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})))
+	}
+	tenants, err := placement.ParseTenants([]byte("- namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: " + poor + "}}\n  devices: 2\n"))
+	w.Must(err)
+	w.RunOperator(operator.Options{Webhook: w.Webhook(), Tenants: tenants})
+	w.AwaitWebhook()
+	for i := range situations {
+		s := &situations[i]
+		t.Run(s.name, func(t *testing.T) {
+			own := *w.World
+			own.T = t
+			s.try(&world{&own, w.kubeconfig, w.kubeconfigs})
+		})
+	}
+}
+
+// namespace is where the placement and the pod of a situation are.
+func (s *situation) namespace() string {
+	if s.name == "quota" {
+		return poor
+	}
+	return home
+}
+
+// try makes the situation, asks why its pod is pending, and tries the first command where it is said to end the cause.
+func (s *situation) try(w *world) {
+	for i, recording := range s.hosts {
+		w.addRecorded(s.name+"-"+string(rune('0'+i)), recording, s.name)
+	}
+	if s.before != nil {
+		s.before(w, s)
+	}
+	pod := w.pend(s)
+	ask := []string{"why", "pod/" + pod.Name, "-n", pod.Namespace}
+	var got why.Answer
+	w.Eventually("the pod's cause is "+s.reason, func(context.Context) bool {
+		got = clitest.Object[why.Answer](w.T, w.asks(append(ask, "-o", "json")...))
+		return got.Reason == s.reason && len(got.Evidence) > 0 && strings.Contains(got.Evidence[0], s.evidence)
+	})
+	if len(got.Commands) == 0 || !strings.HasPrefix(got.Commands[0], s.command) {
+		w.Fatalf("commands %q; want %q first", got.Commands, s.command)
+	}
+	text := w.checked(w.run(80, w.kubeconfig, ask...), ask)
+	head := strings.Join(strings.SplitN(text, "\n", 6)[:5], "\n")
+	for _, part := range []string{"Cause:   ", "\nTry:     " + s.command, "\nSeen:    " + strings.Join(strings.Fields(got.Evidence[0])[:2], " ")} {
+		if !strings.Contains(head, part) {
+			w.Errorf("the first five lines do not have %q:\n%s", part, text)
+		}
+	}
+	w.same("of its placement", got.Cause, strings.TrimSpace(w.asks("why", "mp/"+s.name, "-n", s.namespace(), "-o", "jsonpath={.cause}")))
+	if s.ends {
+		w.kubectl(got.Commands[0])
+		w.Eventually("the cause is gone", func(context.Context) bool {
+			return clitest.Object[why.Answer](w.T, w.asks(append(ask, "-o", "json")...)).Reason != s.reason
+		})
+	}
+}
+
+// pend makes the placement of a situation and a pod of it, and waits until the operator has decided.
+func (w *world) pend(s *situation) *corev1.Pod {
+	w.Helper()
+	p := w.example("single")
+	p.Name, p.Namespace = s.name, s.namespace()
+	p.Spec.Devices = &v1alpha1.DeviceRequirements{NodeLabelSelector: &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"pool": v1alpha1.LabelValue(s.name)}}}
+	s.edit(&p.Spec)
+	w.Must(w.Create(w.Context(), p))
+	w.Eventually("placement "+s.name+" is decided", func(ctx context.Context) bool {
+		w.Must(w.Get(ctx, client.ObjectKeyFromObject(p), p))
+		placed := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionPlaced)
+		return placed != nil && placed.Reason != "Planning" && (placed.Status == metav1.ConditionFalse || p.Status.Mesh != "")
+	})
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: s.name + "-pod", Labels: map[string]string{v1alpha1.LabelPlacement: s.name, binding.LabelIndex: "0"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "engine", Image: "engine"}}, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}},
+	}
+	w.Must(w.Create(w.Context(), pod))
+	return pod
+}
+
+// takeDevice gives a device to a pod of no placement.
+func (w *world) takeDevice(node, name string) {
+	w.Helper()
+	w.Must(w.Create(w.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team-b", Name: name},
+		Spec:       corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "jupyter", Image: "jupyter"}}},
+	}))
+	inventory := w.inventory(node)
+	w.Change(inventory, func() {
+		inventory.Status.Allocations = []v1alpha1.Allocation{{Device: inventory.Status.Devices[2].ID, Namespace: "team-b", Pod: name, Container: "jupyter"}}
+	})
+}
+
+func (w *world) spoilDevice(node string) {
+	w.Helper()
+	inventory := w.inventory(node)
+	w.Change(inventory, func() {
+		inventory.Status.Devices[2].Health = v1alpha1.DeviceHealth{State: v1alpha1.Unhealthy, Reason: "XID79", Message: "GPU has fallen off the bus"}
+	})
+}
+
+func (w *world) cordonNode(name string) {
+	w.Helper()
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	w.Must(w.Get(w.Context(), client.ObjectKeyFromObject(node), node))
+	node.Spec.Unschedulable = true
+	w.Must(w.Update(w.Context(), node))
+}
+
+// offerDevices has a DRA driver offer the devices of a node, of which a claim of somebody else gets the first.
+func (w *world) offerDevices(node string) {
+	w.Helper()
+	const driver = "gpu.example.com"
+	slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: resourcev1.ResourceSliceSpec{
+		Driver: driver, NodeName: &node, Pool: resourcev1.ResourcePool{Name: node, ResourceSliceCount: 1},
+	}}
+	inventory := w.inventory(node)
+	w.Change(inventory, func() {
+		for i := range inventory.Status.Devices {
+			d := &inventory.Status.Devices[i]
+			uuid := node + string(d.ID)
+			slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{
+				Name: "gpu-" + string(rune('0'+i)), Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"uuid": {StringValue: &uuid}},
+			})
+			d.Service = &v1alpha1.DeviceService{Server: v1alpha1.ServedByDRA, Resource: driver}
+			d.ClaimAttribute = &v1alpha1.ClaimAttribute{Name: driver + "/uuid", String: &uuid}
+		}
+	})
+	w.Must(w.Create(w.Context(), slice))
+	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.DRADeviceClass}}
+	w.Must(client.IgnoreAlreadyExists(w.Create(w.Context(), class)))
+	claim := &resourcev1.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: "other"},
+		Spec:       resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "any", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: v1alpha1.DRADeviceClass}}}}},
+	}
+	w.Must(w.Create(w.Context(), claim))
+	w.Must(w.Create(w.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: "other"},
+		Spec: corev1.PodSpec{
+			ResourceClaims: []corev1.PodResourceClaim{{Name: "any", ResourceClaimName: &claim.Name}},
+			Containers:     []corev1.Container{{Name: "c", Image: "c", Resources: corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "any"}}}}},
+			Tolerations:    []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+		},
+	}))
+	w.Eventually("the claim of somebody else has a device", func(ctx context.Context) bool {
+		w.Must(w.Get(ctx, client.ObjectKeyFromObject(claim), claim))
+		return claim.Status.Allocation != nil
+	})
+}
+
+// kubectl runs a command as a shell would, as the administrator.
+func (w *world) kubectl(command string) {
+	w.Helper()
+	folder := os.Getenv("KUBEBUILDER_ASSETS")
+	if _, err := os.Stat(filepath.Join(folder, "kubectl")); err != nil {
+		w.Skip("no kubectl beside the API server")
+	}
+	run := exec.CommandContext(w.Context(), "sh", "-c", command)
+	run.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig, "PATH="+folder+":"+os.Getenv("PATH"))
+	if out, err := run.CombinedOutput(); err != nil {
+		w.Fatalf("%s: %v: %s", command, err, bytes.TrimSpace(out))
+	}
+}
+
+// whyOf asks of things that are well, of names that are not there, and with what is seen.
+func whyOf(w *world) {
+	for about, want := range map[string]string{
+		"mp/single -n team-a":                "Running",
+		"mp/tensor -n team-a":                "NoPods",
+		"pod/single-0 -n team-a":             "Running",
+		"node/h100-0":                        "TakesWork",
+		"node/mi300x-0":                      "Cordoned",
+		"device/mi300x-0/amd-0000:27:00.0":   "Idle",
+		"device/mi300x-0/amd-0000:a7:00.0":   "Cordoned",
+		"device/mi300x-0/amd-0000:c7:00.0":   "Unhealthy",
+		"device/mi300x-0/amd-0000:e5:00.0":   "TakenByStranger",
+		"device/mi300x-0/amd-0000:05:00.0":   "InUse",
+		"device/nvidia-0000:1b:00.0":         "Reserved",
+		"device/h100-0/nvidia-0000:1b:00.0 ": "Reserved",
+	} {
+		args := append([]string{"why"}, strings.Fields(about)...)
+		w.same(about, want, strings.TrimSpace(w.asks(append(args, "-o", "jsonpath={.reason}")...)))
+	}
+	for about, want := range map[string]string{
+		"mp/tensro -n team-a": "there is no placement tensro in namespace team-a: did you mean tensor",
+		"pod/none":            "there is no pod none in namespace default: name the namespace with -n",
+		"node/h100":           "there is no node h100: did you mean h100-0",
+		"device/x":            "no node, or more than one, has a device x",
+		"svc/x":               `"svc/x": name mp/NAME or pod/NAME or node/NAME or device/NODE/ID`,
+	} {
+		if r := w.run(0, w.kubeconfig, append([]string{"why"}, strings.Fields(about)...)...); r.Code == term.ExitOK || !strings.Contains(r.Err, want) {
+			w.Errorf("%s: exit code %d, errors %q; want %q", about, r.Code, r.Err, want)
+		}
+	}
+	tenant := w.run(0, w.of("tenant"), "why", "mp/too-large", "-n", home)
+	if tenant.Code != term.ExitOK || !strings.HasPrefix(tenant.Out, "Cause:   The model is too large") || !strings.Contains(tenant.Out, "Not permitted: acceleratorinventories, nodes, leases") {
+		w.Errorf("a tenant: exit code %d, errors %q, output %s", tenant.Code, tenant.Err, tenant.Out)
+	}
+}
