@@ -19,7 +19,7 @@ var (
 	commandLine = regexp.MustCompile("kubectl rankwright ([^`\n]+)")
 	word        = regexp.MustCompile(`"[^"]*"|'[^']*'|\S+`)
 	// ends are what a shell ends a command at.
-	ends = regexp.MustCompile(`^(\||\|\||&&|;|[0-9]?[<>].*|#.*|\))$`)
+	ends = regexp.MustCompile(`^(\||\|\||&&|;|\d?[<>].*|#.*|\))$`)
 )
 
 // TestDocumentedCommands: every command of the plugin in a document exists, and so does each of its flags.

@@ -23,7 +23,7 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	root := rootOf(t)
 	makefile, values, tests := contentOf(t, root, "Makefile"), contentOf(t, root, "docs", "reference", "values.md"), testsOf(t, root)
 	mentions := []mention{
-		{regexp.MustCompile("(?m)(?:`|^    )make ([a-z][a-z0-9-]+)"), 15, "the Makefile", func(name string) bool {
+		{regexp.MustCompile("(?m)(?:`|^ {4})make ([a-z][a-z0-9-]+)"), 15, "the Makefile", func(name string) bool {
 			return strings.Contains(makefile, "\n"+name+":")
 		}},
 		{regexp.MustCompile(`--set(?:-string)? ([a-z][a-zA-Z.]*)=`), 4, "docs/reference/values.md", func(name string) bool {
