@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ModelPlacementStatus is what was decided, and what became of it. docs/operate/operations.md has the table of its conditions.
+// ModelPlacementStatus is what was decided, and what became of it. docs/use/status.md has the table of its conditions.
 type ModelPlacementStatus struct {
 	// The metadata.generation of the spec that this status is about.
 	// +optional

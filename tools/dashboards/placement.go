@@ -14,7 +14,7 @@ var placement = board{
 				queries: []query{{expr: `max by (model, plan, strategy) (rankwright_placement_info{namespace="$namespace", placement="$placement"})`}}, width: 12,
 			},
 			{
-				kind: list, title: "How it stands", about: "Each condition with the time since its status last changed. docs/operate/operations.md has the table of reasons.", width: 12, unit: "s", value: "for",
+				kind: list, title: "How it stands", about: "Each condition with the time since its status last changed. docs/use/status.md has the table of reasons.", width: 12, unit: "s", value: "for",
 				queries: []query{{expr: `time() - max by (condition, status, reason) (rankwright_placement_condition_since_timestamp_seconds{namespace="$namespace", placement="$placement"})`}},
 			},
 			{

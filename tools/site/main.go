@@ -65,7 +65,8 @@ func (s site) check() error {
 			}
 		}
 		for _, match := range clicked.FindAllStringSubmatch(text, -1) {
-			if links++; !strings.Contains(match[1], "://") {
+			links++
+			if !strings.Contains(match[1], "://") {
 				wrong = append(wrong, s.follow(name, match[1]))
 			}
 		}

@@ -10,7 +10,7 @@ import (
 // ModelPlacementStatusApplyConfiguration represents a declarative configuration of the ModelPlacementStatus type for use
 // with apply.
 //
-// ModelPlacementStatus is what was decided, and what became of it. docs/operate/operations.md has the table of its conditions.
+// ModelPlacementStatus is what was decided, and what became of it. docs/use/status.md has the table of its conditions.
 type ModelPlacementStatusApplyConfiguration struct {
 	// The metadata.generation of the spec that this status is about.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
