@@ -15,12 +15,12 @@ import (
 	"github.com/rankwright/rankwright/pkg/binding"
 )
 
-// isOld says whether the webhook gave a pod its place in another plan than the one in force. Pods that their author bound
-// have no index and are the author's to end.
-func isOld(pod *corev1.Pod, plan string) bool {
-	of := pod.Labels[v1alpha1.LabelPlan]
+// isOld says whether the webhook gave a pod its place in another plan than the one in force, which may have the same name where the placement was
+// made anew. Pods that their author bound have no index and are the author's to end.
+func isOld(pod *corev1.Pod, offer *binding.Offer) bool {
+	of, by := pod.Labels[v1alpha1.LabelPlan], pod.Annotations[binding.AnnotationAdmittedFor]
 	_, indexed := pod.Labels[binding.LabelIndex]
-	return indexed && of != "" && of != plan
+	return indexed && of != "" && (of != offer.Plan.Name || by != "" && by != string(offer.Placement.UID))
 }
 
 // followPlan takes the pods of earlier plans over into the plan in force where they have the same place in it, and evicts the others,
@@ -30,7 +30,7 @@ func (r *Reconciler) followPlan(ctx context.Context, live []corev1.Pod, offer *b
 	var moves []*corev1.Pod
 	for i := range live {
 		pod := &live[i]
-		stays := !isOld(pod, offer.Plan.Name) || !pod.DeletionTimestamp.IsZero()
+		stays := !isOld(pod, offer) || !pod.DeletionTimestamp.IsZero()
 		if !stays {
 			if stays, err = r.stays(ctx, pod, offer); err != nil {
 				return nil, false, err

@@ -91,6 +91,7 @@ func admitToMesh(pod *corev1.Pod, container int, offer *Offer) ([]string, error)
 	}
 	metav1.SetMetaDataLabel(&pod.ObjectMeta, LabelIndex, strconv.Itoa(place.Index))
 	metav1.SetMetaDataLabel(&pod.ObjectMeta, v1alpha1.LabelPlan, offer.Plan.Name)
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, AnnotationAdmittedFor, string(offer.Placement.UID))
 	if asked.unserved == 0 {
 		return nil, nil
 	}

@@ -29,6 +29,7 @@ func Bind(pod *corev1.Pod, offer *Offer) (*launch.Pod, error) {
 	metav1.SetMetaDataLabel(&pod.ObjectMeta, v1alpha1.LabelPlan, offer.Plan.Name)
 	metav1.SetMetaDataLabel(&pod.ObjectMeta, v1alpha1.LabelWorker, strconv.Itoa(place.Worker))
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, AnnotationBoundBy, offer.Plan.Name)
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, AnnotationAdmittedFor, string(offer.Placement.UID))
 	for key, value := range offer.marks(place) {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, key, value)
 	}

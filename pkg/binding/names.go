@@ -34,6 +34,9 @@ const (
 	AnnotationFiles = v1alpha1.Prefix + "files"
 	// AnnotationBoundBy is the plan by which the pod was bound. Its label names the plan in force, in which it may have the same place.
 	AnnotationBoundBy = v1alpha1.Prefix + "bound-by"
+	// AnnotationAdmittedFor is the uid of the placement for whose plan the pod was admitted or bound. A placement that is made anew may have a plan
+	// of the same name before the operator sees the pods of the one before.
+	AnnotationAdmittedFor = v1alpha1.Prefix + "admitted-for"
 )
 
 // VolumeName is the volume with the launchers' files, which is mounted at launch.Folder.

@@ -104,7 +104,13 @@ func (s *sight) strays(running map[types.UID]container) string {
 		}
 	}
 	planned := s.planned()
+	there := s.names()
 	for i := range s.inventories.Items {
+		for _, row := range s.inventories.Items[i].Status.Allocations {
+			if !there[types.NamespacedName{Namespace: row.Namespace, Name: row.Pod}] {
+				return fmt.Sprintf("device %s of node %s still counts as held by pod %s, which is gone", row.Device, s.inventories.Items[i].Name, row.Pod)
+			}
+		}
 		for _, slot := range s.inventories.Items[i].Status.Slots {
 			if planned[s.inventories.Items[i].Name+"/"+string(slot.Device)] == "" {
 				return fmt.Sprintf("slot %s of node %s is left behind", slot.Resource, s.inventories.Items[i].Name)
@@ -112,6 +118,15 @@ func (s *sight) strays(running map[types.UID]container) string {
 		}
 	}
 	return ""
+}
+
+// names are those of the pods.
+func (s *sight) names() map[types.NamespacedName]bool {
+	names := map[types.NamespacedName]bool{}
+	for i := range s.pods.Items {
+		names[client.ObjectKeyFromObject(&s.pods.Items[i])] = true
+	}
+	return names
 }
 
 // planned are the uids of the placements whose active plans have devices, by node and device.

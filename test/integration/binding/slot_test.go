@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -64,4 +65,27 @@ func TestSlotsAreForBoundPodsAlone(t *testing.T) {
 	if _, has := pod.Spec.Containers[0].Resources.Limits["rankwright.dev/slot-1"]; !has {
 		t.Errorf("the placement's pod asks for %v", pod.Spec.Containers[0].Resources.Limits)
 	}
+}
+
+// A pod that waits and was admitted for a placement that is gone has slots of that one's plan, which may have had the same name: it is evicted, and
+// what made it makes one that has a place.
+func TestPodOfAnEarlierPlacementIsEvicted(t *testing.T) {
+	w := newWorld(t, "earlier")
+	w.operate(nil)
+	w.addNode("a", 2)
+	w.place("llm", 1, v1alpha1.EnforcementSlot)
+	w.awaitPlan("llm-1")
+	left := asking(w.pod("left", nil), "7")
+	left.Labels, left.Spec.SchedulingGates = nil, []corev1.PodSchedulingGate{{Name: "rankwright.dev/placement"}}
+	w.Must(w.Create(t.Context(), left))
+	admitted := left.DeepCopy()
+	admitted.Labels = map[string]string{v1alpha1.LabelPlacement: "llm", v1alpha1.LabelPlan: "llm-1", binding.LabelIndex: "0"}
+	w.Must(w.Patch(t.Context(), admitted, client.MergeFrom(left)))
+	w.awaitEvent("left", binding.ReasonDevicesDiffer)
+	earlier := admitted.DeepCopy()
+	earlier.Annotations = map[string]string{binding.AnnotationAdmittedFor: "a placement that is gone"}
+	w.Must(w.Patch(t.Context(), earlier, client.MergeFrom(admitted)))
+	w.Eventually("the pod is gone", func(ctx context.Context) bool {
+		return apierrors.IsNotFound(w.Get(ctx, client.ObjectKeyFromObject(left), left))
+	})
 }
