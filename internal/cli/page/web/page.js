@@ -97,7 +97,7 @@ function help() {
 }
 
 const pressed = {
-  '/': () => ($('view').querySelector('input[type=search]') ?? $('view').querySelector('input'))?.focus(), f: () => go({ view: 'fleet' }), p: () => go({ view: 'placements' }), w: () => go({ view: 'what-if' }),
+  '/': () => setTimeout(() => ($('view').querySelector('input[type=search]') ?? $('view').querySelector('input'))?.focus()), f: () => go({ view: 'fleet' }), p: () => go({ view: 'placements' }), w: () => go({ view: 'what-if' }),
   t: () => go({ as: app.state.as === 'table' ? 'picture' : 'table' }), '+': () => zoom(1), '=': () => zoom(1), '-': () => zoom(-1), '?': help, d: () => { theme(themes[(themes.indexOf(document.documentElement.dataset.theme) + 1) % 3]); render(); },
   ...Object.fromEntries(['state', 'holder', 'health', 'free', 'planned'].map((colour, n) => [String(n + 1), () => go({ colour })])),
 };

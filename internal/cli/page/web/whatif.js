@@ -55,8 +55,9 @@ export class WhatIfView {
     this.running = true;
     this.version = version;
     try {
-      this.answer = await ask('plan?' + query);
-      this.problem = '';
+      const found = await ask('plan?' + query);
+      this.problem = found.problem ?? '';
+      this.answer = found.problem ? null : found;
     } catch (error) {
       this.answer = null;
       this.problem = error.message;
