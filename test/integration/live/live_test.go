@@ -13,6 +13,7 @@ func TestCommands(t *testing.T) {
 		{"top selects", topSelects},
 		{"top of what is seen", topUnseen},
 		{"tree", tree},
+		{"ui", ui},
 		{"the page of the plugin", documented},
 		{"top watches", topWatch},
 	} {
