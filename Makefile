@@ -51,7 +51,7 @@ bin/nvidia-cdi-hook: FORCE
 	  -ldflags "-s -w -linkmode external -extldflags '-static -Wl,-z,lazy'" -o $@ $(HOOK)
 
 .PHONY: generate
-generate: ## Generate deep copies, apply configurations and CRDs from api/, the chart's files from config/, and its dashboards
+generate: ## Generate deep copies, apply configurations and CRDs from api/, the chart's files from config/, its dashboards, and the plugin's page
 	@tools/install.sh controller-gen
 	tools/generate.sh
 
@@ -66,6 +66,7 @@ lint: ## Check formatting, vet, linters, and that generated files are up to date
 	@tools/progress.sh "go vet of what golangci-lint leaves out" $(GO) vet $(GENERATED)
 	@tools/progress.sh "golangci-lint" .cache/bin/golangci-lint run ./...
 	@cd tools/dashboards && ../progress.sh "golangci-lint of the dashboards" ../../.cache/bin/golangci-lint run ./...
+	@cd tools/page && ../progress.sh "golangci-lint of what bundles the page" ../../.cache/bin/golangci-lint run ./...
 	@tools/progress.sh "generated files" tools/generate.sh --check
 	@tools/progress.sh "workflows" .cache/bin/actionlint
 
@@ -74,6 +75,11 @@ lint: ## Check formatting, vet, linters, and that generated files are up to date
 COMPUTING := ./pkg/cost ./pkg/estimate ./pkg/memory ./pkg/mesh ./pkg/model/... ./pkg/occupancy ./pkg/plan/... ./test/agreement ./tools/fit/...
 # These wait for servers more than they compute.
 WAITING := ./test/chart ./test/integration/...
+
+# By itself: it is measured how fast the page is.
+.PHONY: browser
+browser: ## Measure the plugin's page on a large fleet in headless Chromium
+	RANKWRIGHT_BROWSER=1 $(GO) test -count=1 -run '^TestScale$$' -v ./test/browser
 
 # Tests do not vet what `make lint` does.
 .PHONY: test

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +19,7 @@ import (
 )
 
 // pictures has the pictures of the documents taken anew.
-var pictures = flag.Bool("pictures", false, "write the pictures of docs/pictures anew")
+var pictures = flag.Bool("pictures", false, "write the pictures of docs/use/pictures anew")
 
 // browsers are the names of Chromium, by who packages it.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
@@ -105,7 +106,11 @@ func (b *tab) run(script string) {
 // awaits waits until an expression is true on the page. The page's policy forbids to make functions of texts, as chromedp.Poll does.
 func (b *tab) awaits(expression string) {
 	b.Helper()
-	b.run("new Promise((done) => { const look = () => { if (" + expression + ") done(); else setTimeout(look, 20); }; look(); })")
+	script := fmt.Sprintf("new Promise((done) => { const end = Date.now() + %d; const look = () => { if (%s) done(''); else if (Date.now() > end) done(where()); else setTimeout(look, 20); }; "+
+		"const where = () => location.hash + ', focus on ' + document.activeElement.cloneNode().outerHTML + ', search for ' + document.querySelector('#search')?.value; look(); })", (patience/2).Milliseconds(), expression)
+	if where := get[string](b, script); where != "" {
+		b.Fatalf("awaited in vain: %s; the page is at %s", expression, where)
+	}
 }
 
 // key presses keys, one after the other.

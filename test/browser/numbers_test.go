@@ -43,7 +43,7 @@ func (b *tab) loose(part string) []string {
 		const found = [], walk = document.createTreeWalker(document.querySelector('`+part+`'), NodeFilter.SHOW_TEXT);
 		while (walk.nextNode()) {
 			const node = walk.currentNode;
-			if (/\d/.test(node.nodeValue) && !node.parentElement.closest('data, code, option, .words, .names, .name, h2, [hidden]')) found.push(node.nodeValue);
+			if (/\d/.test(node.nodeValue) && !node.parentElement.closest('data, code, option, .words, .name, h2, [hidden]')) found.push(node.nodeValue);
 		}
 		return found;
 	})()`)
@@ -187,7 +187,7 @@ func (e expected) ofPlan(plan *v1alpha1.ShardingPlan, mesh *v1alpha1.DeviceMesh)
 }
 
 // counting are numbers that only count places: copies, stages, ranks and the like.
-var counting = regexp.MustCompile(`^(copy|data|stage|tensor|rank|numa|micros|more|shown\..*|nics\..*|nodes\..*\.domains\..*)$`)
+var counting = regexp.MustCompile(`^(copy|copy\.ranks|data|stage|tensor|rank|numa|micros|more|shown\..*|nics\..*|nodes\..*\.domains\..*)$`)
 
 // hold compares the numbers of a part of the page with those that are expected, and each text with its number.
 func (b *tab) hold(part string, want expected) {

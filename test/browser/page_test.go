@@ -46,8 +46,9 @@ func TestPage(t *testing.T) {
 	b.key("1+")
 
 	b.key("/")
+	b.awaits(`document.activeElement.id === 'search'`)
 	b.key("state:idle product:h100")
-	b.awaits(`document.querySelector('[data-n="shown.nodes"]').value < 13`)
+	b.awaits(`document.querySelector('#search').value === 'state:idle product:h100' && document.querySelector('[data-n="shown.nodes"]').value < 13 && document.querySelector('[data-n="shown.nodes"]').value > 0`)
 	b.key(kb.Escape)
 	b.awaits(`!location.hash.includes('q=')`)
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,6 +30,8 @@ type standIn struct {
 	objects map[string][]any // by resource
 	events  map[string][]event
 	wake    chan struct{}
+	// forbidden are resources that nobody may list.
+	forbidden []string
 }
 
 // event is a change of an object.
@@ -82,6 +85,13 @@ func (s *standIn) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if slices.Contains(s.forbidden, resource) {
+		w.WriteHeader(http.StatusForbidden)
+		_ = json.NewEncoder(w).Encode(metav1.Status{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden,
+		})
+		return
+	}
 	query := r.URL.Query()
 	if query.Get("watch") == "" {
 		s.list(w, resource, kind, query.Get("limit"))

@@ -56,10 +56,13 @@ type devicePart struct {
 	Seats      []holding.Seat       `json:"seats,omitempty"`
 }
 
-// placementPart is a placement in the list. Version differs wherever what its own page shows may.
+// placementPart is a placement in the list.
 type placementPart struct {
 	holding.Placement
 
+	// Refused is the reason why it has no plan.
+	Refused string `json:"refused,omitempty"`
+	// Version differs wherever what the placement's own view shows may.
 	Version string `json:"version"`
 }
 
@@ -73,10 +76,10 @@ func (p *Painter) Paint(s *holding.State) (Parts, *fleet.Snapshot, error) {
 	if err := p.nodes(parts, f, snapshot); err != nil {
 		return nil, nil, err
 	}
-	versions := versionsOf(s)
+	versions, refused := versionsOf(s), refusedOf(s)
 	for i := range f.Placements {
 		key := f.Placements[i].Namespace + "/" + f.Placements[i].Name
-		if err := parts.put("placement/"+key, placementPart{f.Placements[i], versions[key]}); err != nil {
+		if err := parts.put("placement/"+key, placementPart{f.Placements[i], refused[key], versions[key]}); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -191,4 +194,15 @@ func versionsOf(s *holding.State) map[string]string {
 		note(s.Meshes[i].Namespace, s.Meshes[i].Spec.Placement.Name, s.Meshes[i].Name+"@"+s.Meshes[i].ResourceVersion)
 	}
 	return versions
+}
+
+// refusedOf are the reasons why placements have no plan, by namespace and name.
+func refusedOf(s *holding.State) map[string]string {
+	reasons := map[string]string{}
+	for i := range s.Placements {
+		if r := refusalOf(&s.Placements[i]); r != nil {
+			reasons[s.Placements[i].Namespace+"/"+s.Placements[i].Name] = r.Reason
+		}
+	}
+	return reasons
 }

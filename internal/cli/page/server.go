@@ -31,6 +31,8 @@ type Site struct {
 type Answer struct {
 	*Detail
 
+	// Problem is a mistake in the question, of which there is nothing else to say.
+	Problem string `json:"problem,omitempty"`
 	// Micros is how long the planner took, in microseconds.
 	Micros int64 `json:"micros"`
 	// Command gives the same answer in a terminal.
@@ -112,9 +114,8 @@ func (s *Site) plan(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer, err := s.Plan(r.Context(), scene, r.URL.Query())
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+	if err != nil { // somebody is still typing
+		answer = &Answer{Problem: err.Error()}
 	}
 	write(w, answer)
 }

@@ -45,7 +45,7 @@ func (m *Manifests) State(streams term.Streams) (*holding.State, error) {
 			return nil, err
 		}
 	}
-	s.State.Inventories, s.Nodes, s.PodsUnknown = m.Inventories, fleet.WithStandIns(m.Nodes, m.Inventories), true
+	s.Inventories, s.Nodes, s.PodsUnknown = m.Inventories, fleet.WithStandIns(m.Nodes, m.Inventories), true
 	return s, nil
 }
 

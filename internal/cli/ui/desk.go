@@ -54,7 +54,12 @@ func (d *desks) plan(_ context.Context, scene *page.Scene, query url.Values) (*p
 	if err != nil {
 		return nil, err
 	}
-	return &page.Answer{
-		Detail: page.Detailed(made.Placement, made.Plan, made.Mesh), Micros: now().Sub(start).Microseconds(), Command: planning.CommandOf(query),
-	}, nil
+	took := now().Sub(start)
+	detail := page.Detailed(made.Placement, made.Plan, made.Mesh)
+	if detail.Refusal != nil { // there is no placement that could be changed
+		for i := range detail.Refusal.Remedies {
+			detail.Refusal.Remedies[i].Command = ""
+		}
+	}
+	return &page.Answer{Detail: detail, Micros: took.Microseconds(), Command: planning.CommandOf(query)}, nil
 }

@@ -37,12 +37,12 @@ func New(streams term.Streams) *cobra.Command {
 		Use:   "ui",
 		Short: "See the fleet and its placements on a page in the browser",
 		Long: `Serve a page that shows the fleet, live: every node with its devices as they are arranged, who holds them, and what is
-free; each placement with its stages, ranks, memory and links, or why it has no plan; and what the fleet would give for a
-model that somebody asks about.
+free; each placement with its stages, ranks, memory and links, or why it has no plan; and what the fleet would give for
+a model that somebody asks about.
 
-The page is read only. It is served on this machine alone, at a random port, under an address that nobody can guess, with
-the rights that the user has in the cluster; it asks nothing of anybody else. What these rights do not allow is named as
-not permitted, and devices that somebody unseen might hold are unknown, never free. It ends with Ctrl-C.
+The page is read only. It is served on this machine alone, at a random port, under an address that nobody can guess,
+with the rights that the user has in the cluster; it asks nothing of anybody else. What these rights do not allow is
+named as not permitted, and devices that somebody unseen might hold are unknown, never free. It ends with Ctrl-C.
 
 With -f or --shape no cluster is contacted: the page shows the objects of files, or a fleet that does not exist.
 Placements of the files that have no plan there are planned.`,

@@ -1,14 +1,14 @@
 // A placement with its plan: what it should deliver, which device is which rank with how many bytes, who talks to whom, or why there is no plan.
 import { h, num } from './dom.js';
-import { billions, bytes, counted, digits, figure, grouped, mib, rate } from './words.js';
+import { billions, bytes, counted, digits, figure, mib, rate } from './words.js';
 
 // parts of a device's memory, in the order in which they are drawn.
 const components = [['weightsBytes', 'Weights'], ['kvCacheBytes', 'KV cache'], ['activationsBytes', 'Activations'], ['overheadBytes', 'Overhead']];
 
-export function detail(d, fleet, lit) {
+export function detail(d, fleet, lit, imagined) {
   return [
     d.refusal ? refusal(d.refusal) : null,
-    d.plan ? [estimate(d.plan), d.observed ? observed(d.observed) : null, facts(d.plan), legendOf(), d.plan.shapes.flatMap((shape, n) => copies(d.plan, shape, n, fleet, lit)), links(d.plan, lit), findings(d.plan), others(d.plan)] : null,
+    d.plan ? [estimate(d.plan), d.observed ? observed(d.observed) : null, facts(d.plan, imagined), legendOf(), d.plan.shapes.flatMap((shape, n) => copies(d.plan, shape, n, fleet, lit)), links(d.plan, lit), findings(d.plan), others(d.plan)] : null,
     d.otherPlans?.length ? h('p', { class: 'note' }, 'Other plans of this placement hold devices, too: ' + d.otherPlans.join(', ')) : null,
     d.conditions?.length ? conditionsOf(d.conditions) : null,
   ];
@@ -24,7 +24,7 @@ function estimate(plan) {
     card('Step', 'estimate.stepMillis', e.stepMillis, 1e-3, 's'),
     e.microUSDPerMillionTokens ? h('div', { class: 'card' }, h('h3', {}, 'Price'), h('p', { class: 'big' }, num('estimate.microUSDPerMillionTokens', e.microUSDPerMillionTokens, figure(e.microUSDPerMillionTokens / 1e6, digits(e.tokensPerSecond?.low, e.tokensPerSecond?.high))), h('small', {}, 'USD a million tokens'))) : null,
     e.loadSeconds ? h('div', { class: 'card' }, h('h3', {}, 'Loading'), h('p', { class: 'big' }, num('estimate.loadSeconds', e.loadSeconds), h('small', {}, 's at least'))) : null,
-    e.basis ? h('p', { class: 'basis' }, 'Computed, not measured: ' + e.basis + '.') : null);
+    e.basis ? h('p', { class: 'basis words' }, 'Computed, not measured: ' + e.basis + '.') : null);
 }
 
 // card is a number with its range.
@@ -42,17 +42,17 @@ function observed(o) {
   return h('p', { class: 'note' }, 'Observed: ', num('observed.tokensPerSecond', o.tokensPerSecond ?? 0), ' tokens/s, first token after ', num('observed.ttftMillis', o.ttftMillis ?? 0), ' ms, ', num('observed.tpotMicros', o.tpotMicros ?? 0), ' µs a token, with ', num('observed.concurrency', o.concurrency ?? 0), ' requests in flight.');
 }
 
-function facts(plan) {
+function facts(plan, imagined) {
   const t = plan.totals;
   const fact = (name, ...value) => h('div', {}, h('dt', {}, name), h('dd', {}, value));
   return h('dl', { class: 'facts' },
-    fact('Strategy', h('b', { class: 'words' }, plan.strategy)),
+    fact('Strategy', h('b', { class: 'words' }, strategyText(plan.strategy))),
     fact('Takes', num('plan.totals.devices', t.devices, counted(t.devices, 'device')), ' on ', num('plan.totals.nodes', t.nodes, counted(t.nodes, 'node')), ', ', num('plan.totals.totalBytes', t.totalBytes, bytes(t.totalBytes))),
     fact('Model', num('plan.parameters', plan.parameters, billions(plan.parameters)), ' parameters'),
     fact('Precision', h('span', { class: 'words' }, plan.quantization + ' weights' + (plan.kvCacheType ? ', ' + plan.kvCacheType + ' cache' : ''))),
     fact('Engine', h('span', { class: 'words' }, plan.engine)),
-    plan.enforcement ? fact('Kept by', plan.enforcement) : null,
-    fact('Plan', h('code', {}, plan.name), plan.active ? '' : ' (not in force)'));
+    imagined ? null : fact('Kept by', plan.enforcement ?? ''),
+    imagined ? null : fact('Plan', h('code', {}, plan.name), plan.active ? '' : ' (not in force)'));
 }
 
 const legendOf = () => h('p', { class: 'legend' }, components.map(([key, text]) => h('span', {}, h('i', { class: 'sample part ' + key }), text)), h('span', {}, h('i', { class: 'sample part rest' }), 'left on the device'));
@@ -68,7 +68,7 @@ function copyOf(plan, shape, n, copy, list, fleet, lit) {
   const rows = Map.groupBy(list, (s) => s.data + '/' + s.stage);
   const many = shape.strategy.data > 1;
   return h('section', { class: 'copy', 'data-key': 'copy' + copy },
-    h('h3', {}, 'Copy ', num('copy', copy), h('span', { class: 'muted' }, ' · ' + counted(list.length, 'rank'))),
+    h('h3', {}, 'Copy ', num('copy', copy), h('span', { class: 'muted' }, ' · ', num('copy.ranks', list.length, counted(list.length, 'rank')))),
     h('div', { class: 'scrollx' }, h('table', { class: 'ranks' },
       h('caption', { class: 'hidden' }, 'Stages by tensor ranks; each cell is a device'),
       h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, many ? 'Data rank, stage' : 'Stage'), Array.from({ length: wide }, (_, t) => h('th', { scope: 'col' }, 'tensor ', num('tensor', t))))),
@@ -88,7 +88,7 @@ function cell(seat, stage, shape, n, fleet, lit) {
   return h('button', { type: 'button', class: 'rank' + (marks.own ? ' own' : '') + (marks.kinds.length ? ' lit' : '') + (lit && !marks.kinds.length && !marks.own ? ' dim' : '') + (trouble ? ' trouble' : ''), 'data-seat': n + ':' + seat.copy + ':' + (seat.rank ?? ''), 'data-href': '#/fleet?node=' + encodeURIComponent(seat.node) + '&device=' + encodeURIComponent(seat.device), title: 'Show the device in the fleet' },
     h('span', { class: 'ranktop' }, h('span', {}, seat.rank === undefined ? 'no rank' : ['rank ', num('rank', seat.rank)]), h('span', { class: 'marks' }, marks.kinds.map((k) => h('i', { class: 'dot' + (k % 6), title: shape.groups[k].name })))),
     h('span', { class: 'stack', 'aria-hidden': 'true' }, components.map(([key]) => h('i', { class: 'part ' + key, style: { width: (100 * stage.perDevice[key]) / total + '%' } }))),
-    h('code', {}, seat.device.replace(/^([a-z]+)-0000:/, '$1-')), h('span', { class: 'small muted' }, seat.node),
+    h('code', {}, seat.device.replace(/^([a-z]+)-0000:/, '$1-')), h('span', { class: 'small muted words' }, seat.node),
     found?.slot.totalMiB ? h('span', { class: 'small muted' }, 'of ', num('devices.' + seat.node + '/' + seat.device + '.memory.totalMiB', found.slot.totalMiB, mib(found.slot.totalMiB))) : h('span', { class: 'small muted' }, 'device not seen'),
     trouble ? h('span', { class: 'tag bad' }, trouble) : null);
 }
@@ -112,7 +112,7 @@ function links(plan, lit) {
   if (!shape.groups?.length) return h('p', { class: 'note' }, 'There is no mesh of this plan, or you may not see it.');
   const byGroup = new Map((plan.links ?? []).map((l) => [l.group, l]));
   return h('section', {}, h('h3', {}, 'Process groups and their links'),
-    h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ['Group', 'Groups', 'Ranks in each', 'Library', 'Slowest link by the inventories', 'Measured', 'Latency'].map((t) => h('th', { scope: 'col' }, t)))),
+    h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ['Group', 'Groups', 'Ranks in each', 'Library', 'Slowest link by the inventories', 'Measured', 'Latency'].map((t, at) => h('th', { scope: 'col', class: at === 1 || at === 2 ? 'n' : null }, t)))),
       h('tbody', {}, shape.groups.map((g, k) => {
         const l = byGroup.get(g.name), at = 'groups.' + g.name + '.';
         return h('tr', { 'data-kind': g.name, tabindex: '0', class: lit?.kind === g.name ? 'lit' : '' },
@@ -174,5 +174,5 @@ export function behave(element, light) {
   });
 }
 
-export const strategyOf = (p) => (p.strategy ? p.strategy : p.reason ? '' : '…');
-export { grouped };
+// strategyText is a strategy for people.
+export const strategyText = (summary) => (summary === 'None' ? 'One device' : summary);

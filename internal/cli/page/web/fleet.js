@@ -73,6 +73,7 @@ export class FleetView {
   beside() {
     const tabular = this.app.state.as === 'table';
     const first = this.picture.visible();
+    this.table.element.classList.toggle('hidden', !tabular);
     if (!tabular && this.first === first && this.shown === this.items) return;
     this.first = first;
     this.shown = this.items;

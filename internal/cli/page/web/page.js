@@ -96,9 +96,20 @@ function help() {
   dialog.showModal();
 }
 
+// search gives the focus to what is searched with, once the key is up, so that it is not typed there.
+const search = () => addEventListener('keyup', () => ($('view').querySelector('input[type=search]') ?? $('view').querySelector('input'))?.focus(), { once: true });
+
 const pressed = {
-  '/': () => ($('view').querySelector('input[type=search]') ?? $('view').querySelector('input'))?.focus(), f: () => go({ view: 'fleet' }), p: () => go({ view: 'placements' }), w: () => go({ view: 'what-if' }),
-  t: () => go({ as: app.state.as === 'table' ? 'picture' : 'table' }), '+': () => zoom(1), '=': () => zoom(1), '-': () => zoom(-1), '?': help, d: () => { theme(themes[(themes.indexOf(document.documentElement.dataset.theme) + 1) % 3]); render(); },
+  '/': search,
+  f: () => go({ view: 'fleet' }),
+  p: () => go({ view: 'placements' }),
+  w: () => go({ view: 'what-if' }),
+  t: () => go({ as: app.state.as === 'table' ? 'picture' : 'table' }),
+  '+': () => zoom(1),
+  '=': () => zoom(1),
+  '-': () => zoom(-1),
+  '?': help,
+  d: () => { theme(themes[(themes.indexOf(document.documentElement.dataset.theme) + 1) % 3]); render(); },
   ...Object.fromEntries(['state', 'holder', 'health', 'free', 'planned'].map((colour, n) => [String(n + 1), () => go({ colour })])),
 };
 const zoom = (by) => go({ zoom: String(Math.max(0, Math.min(2, Number(app.state.zoom) + by))) });

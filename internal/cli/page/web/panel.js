@@ -10,7 +10,7 @@ export function panel(node, chosen, palette) {
   const at = 'nodes.' + node.name + '.';
   return [
     h('div', { class: 'sidehead' }, h('h2', {}, node.name), h('button', { type: 'button', 'data-close': '', 'aria-label': 'Close' }, '×')),
-    h('p', { class: 'muted' }, [node.product, node.zone, node.fabric ? 'fabric ' + node.fabric : ''].filter(Boolean).join(' · ')),
+    h('p', { class: 'muted words' }, [node.product, node.zone, node.fabric ? 'fabric ' + node.fabric : ''].filter(Boolean).join(' · ')),
     node.closed ? h('p', {}, h('span', { class: 'tag bad' }, node.closed), ' It takes no new work.') : null,
     node.partial ? h('p', { class: 'note' }, 'The inventory of this node is not seen: these are the devices that plans name.') : null,
     h('p', {}, num(at + 'devices', node.devices.length, counted(node.devices.length, 'device')), ': ', conditions.filter((c) => node.counts[c]).map((c, n) => [n ? ', ' : '', num(at + 'conditions.' + c, node.counts[c]), ' ' + conditionWords[c]]), node.freeMiB ? ['; ', num(at + 'freeMiB', node.freeMiB, mib(node.freeMiB)), ' free'] : null),
@@ -30,12 +30,12 @@ function numaBox(numa, devices, node, chosen, palette) {
     ports.some((n) => n.switch === undefined) ? h('p', { class: 'muted small' }, 'Ports: ', ports.filter((n) => n.switch === undefined).map((n, at) => [at ? ', ' : '', portText(n)])) : null);
 }
 
-const portText = (n) => [n.name + ' ' + n.kind, n.gbps ? [' ', num('nics.' + n.name + '.gbps', n.gbps), ' Gbit/s'] : '', n.up ? '' : ' (down)'];
+const portText = (n) => [h('span', { class: 'words' }, n.name + ' ' + n.kind), n.gbps ? [' ', num('nics.' + n.name + '.gbps', n.gbps), ' Gbit/s'] : '', n.up ? '' : ' (down)'];
 
 function deviceRow(slot, device, chosen, node, palette) {
   const { colour, shape } = look('state', device, slot, palette);
   const at = 'devices.' + node.name + '/' + slot.id + '.';
-  const seats = (device.seats ?? []).map((s) => h('a', { href: '#/placements/' + s.namespace + '/' + s.placement }, s.namespace + '/' + s.placement, s.rank === undefined ? '' : [' rank ', h('data', { value: s.rank, 'data-n': at + 'seats.rank' }, rankOf(s))]));
+  const seats = (device.seats ?? []).map((s) => h('a', { href: '#/placements/' + s.namespace + '/' + s.placement }, h('span', { class: 'words' }, s.namespace + '/' + s.placement), s.rank === undefined ? '' : [' rank ', h('data', { value: s.rank, 'data-n': at + 'seats.rank' }, rankOf(s))]));
   return h('li', { 'data-key': slot.id, class: chosen ? 'chosen' : '', 'aria-current': chosen ? 'true' : null },
     sample(shape, colour),
     h('div', {},
@@ -43,10 +43,10 @@ function deviceRow(slot, device, chosen, node, palette) {
       device.health ? h('span', { class: 'tag ' + (device.health === 'Unhealthy' ? 'bad' : 'warn') }, device.health + (device.reason ? ': ' + device.reason : '')) : null,
       device.cordoned ? h('span', { class: 'tag' }, 'cordoned') : null,
       slot.parent ? h('div', { class: 'small muted' }, 'part of ', h('code', {}, slot.parent)) : null,
-      device.pods?.length ? h('div', { class: 'small' }, 'pod ' + podsOf(device)) : null,
+      device.pods?.length ? h('div', { class: 'small words' }, 'pod ' + podsOf(device)) : null,
       seats.length ? h('div', { class: 'small' }, seats) : null,
-      device.why ? h('div', { class: 'small muted' }, device.why) : null,
-      device.message ? h('div', { class: 'small muted' }, device.message) : null,
+      device.why ? h('div', { class: 'small muted words' }, device.why) : null,
+      device.message ? h('div', { class: 'small muted words' }, device.message) : null,
       memory(slot, device, at)));
 }
 

@@ -219,8 +219,7 @@ export class Picture {
     const c = this.context, p = this.palette, size = zooms[this.zoom], places = arrange(node.layout, this.zoom).places;
     for (let i = 0; i < places.length; i++) {
       const device = node.devices[i], slot = node.layout.devices[i];
-      const dark = look(this.mode, device, slot, p).shape === 'filled';
-      c.fillStyle = dark ? (p.dark ? '#101418' : '#ffffff') : p.text;
+      c.fillStyle = ink(look(this.mode, device, slot, p), p);
       const lines = [slot.short ??= slot.id.replace(/^.*?-(?:0000:)?/, '').replace(/:00\.0$/, '')];
       if (device.seats?.length) lines.push(device.seats[0].rank === undefined ? 'planned' : 'rank ' + device.seats[0].rank);
       else if (device.freeMiB) lines.push(mib(device.freeMiB).replace(/\.\d/, ''));
@@ -340,6 +339,12 @@ function strokes(c, shape, x, y, cell) {
   }
   c.lineWidth = 1;
   c.stroke();
+}
+
+// ink is the colour of letters that can be read on a device.
+function ink({ shape, colour }, p) {
+  if (shape !== 'filled') return p.text;
+  return colour === (p.dark ? p.reserved : p['in-use']) ? '#ffffff' : '#14171b';
 }
 
 const widths = new Map();

@@ -1,8 +1,11 @@
 // The view of placements: the list, and the one that is chosen.
 import { h, morph, num } from './dom.js';
-import { detail, behave } from './detail.js';
+import { detail, behave, strategyText } from './detail.js';
 import { ask } from './stream.js';
 import { counted, mib } from './words.js';
+
+// tagOf says how a placement is: why it has no plan, else whether it runs.
+const tagOf = (p) => (p.refused || p.reason ? h('span', { class: 'tag ' + (p.refused ? 'bad' : p.reason === 'Running' ? 'good' : '') }, p.refused || p.reason) : null);
 
 // mostListed are in the list; searching finds the others.
 const mostListed = 100;
@@ -24,7 +27,7 @@ export class PlacementsView {
     const all = [...fleet.placements.entries()].sort((a, b) => (a[0] < b[0] ? -1 : 1)).filter(([key, p]) => words.every((w) => (key + ' ' + p.model + ' ' + p.reason).toLowerCase().includes(w)));
     const key = state.placement || all[0]?.[0] || '';
     morph(this.list, all.slice(0, mostListed).map(([name, p]) => h('li', { 'data-key': name }, h('a', { href: '#/placements/' + name, 'aria-current': name === key ? 'page' : null, class: p.plan ? '' : 'unplaced' },
-      h('b', { class: 'words' }, p.name), h('span', { class: 'muted small words' }, p.namespace), h('span', { class: 'small words' }, [p.model, p.strategy].filter(Boolean).join(' · ')), h('span', { class: 'small' }, p.plan ? num('placements.' + name + '.totals.devices', p.totals.devices, counted(p.totals.devices, 'device')) : '', p.reason ? h('span', { class: 'tag ' + (p.reason === 'Running' ? 'good' : p.plan ? '' : 'bad') }, p.reason) : '')))),
+      h('b', { class: 'words' }, p.name), h('span', { class: 'muted small words' }, p.namespace), h('span', { class: 'small words' }, [p.model, p.strategy && strategyText(p.strategy)].filter(Boolean).join(' · ')), h('span', { class: 'small' }, p.plan ? num('placements.' + name + '.totals.devices', p.totals.devices, counted(p.totals.devices, 'device')) : '', tagOf(p))))),
     all.length > mostListed ? h('li', { class: 'muted' }, 'and ', num('more', all.length - mostListed), ' more: search') : null);
     const part = fleet.placements.get(key);
     const version = key + ' ' + part?.version;
@@ -52,7 +55,7 @@ export class PlacementsView {
     if (!p) return morph(this.main, h('p', { class: 'empty' }, fleet.placements.size ? 'There is no placement like that, or you may not see it.' : 'There are no placements here, or you may not see them.'));
     const key = p.namespace + '/' + p.name, at = 'placements.' + key + '.';
     morph(this.main,
-      h('div', { class: 'title' }, h('h2', { class: 'words' }, p.name), h('span', { class: 'muted words' }, p.namespace), p.reason ? h('span', { class: 'tag ' + (p.reason === 'Running' ? 'good' : p.plan ? '' : 'bad') }, p.reason) : null, p.ready ? h('span', { class: 'muted words' }, p.ready + ' pods as planned') : null,
+      h('div', { class: 'title' }, h('h2', { class: 'words' }, p.name), h('span', { class: 'muted words' }, p.namespace), tagOf(p), p.ready ? h('span', { class: 'muted words' }, p.ready + ' pods as planned') : null,
         p.totals.devices ? h('a', { class: 'act', href: '#/fleet?q=' + encodeURIComponent('placement:' + key) }, 'Show in the fleet') : null),
       h('p', { class: 'muted' }, h('span', { class: 'words' }, p.model ?? ''), p.totals.devices ? [' · ', num(at + 'totals.devices', p.totals.devices, counted(p.totals.devices, 'device')), ', ', num(at + 'totals.plannedMiB', p.totals.plannedMiB, mib(p.totals.plannedMiB)), ' planned'] : ''),
       this.problem ? h('p', { class: 'note' }, this.problem) : null,

@@ -23,22 +23,25 @@ export const hyphened = (name) => name.toLowerCase().replace(/\s+/g, '-');
 export const hints = Object.keys(facts).map((name) => name + ':').concat('free>', 'free<',
   conditions.map((c) => 'state:' + c.toLowerCase()), healths.map((s) => 'health:' + s.toLowerCase()));
 
-// parse makes of a text what says whether a device is meant; null where all are.
+// parse makes of a text what devices are asked for: facts, and words; null where all are meant.
 export function parse(text) {
-  const tests = text.trim().toLowerCase().split(/\s+/).filter(Boolean).map(testOf);
-  if (!tests.length) return null;
-  return (device, slot, node) => tests.every((test) => test(device, slot, node));
+  const asked = { facts: [], words: [] };
+  for (const word of text.trim().toLowerCase().split(/\s+/).filter(Boolean)) {
+    const fact = factOf(word);
+    if (fact) asked.facts.push(fact);
+    else asked.words.push(word);
+  }
+  return asked.facts.length + asked.words.length ? asked : null;
 }
 
-function testOf(word) {
+function factOf(word) {
   const compared = /^free([<>])=?(\d+(?:\.\d+)?)$/.exec(word);
   if (compared) {
     const bound = Number(compared[2]) * 1024;
-    return (d) => (compared[1] === '>' ? (d.freeMiB ?? 0) >= bound : (d.freeMiB ?? 0) <= bound);
+    return compared[1] === '>' ? (d) => (d.freeMiB ?? 0) >= bound : (d) => (d.freeMiB ?? 0) <= bound;
   }
   const named = /^([a-z]+):(.*)$/.exec(word);
-  if (named && facts[named[1]]) return facts[named[1]](named[2]);
-  return (device, slot, node) => nodeText(node).includes(word) || slotText(slot).includes(word) || heldText(device).includes(word);
+  return named && facts[named[1]] ? facts[named[1]](named[2]) : null;
 }
 
 const nodeText = (node) => (node.text ??= [node.name, node.zone, node.fabric, node.closed].join(' ').toLowerCase());
@@ -51,15 +54,17 @@ const heldText = (device) => (device.text ??= [
   ...(device.seats ?? []).map((s) => s.namespace + '/' + s.placement + ' ' + s.plan),
 ].join(' ').toLowerCase());
 
-// select finds the nodes of which a device is meant. A mask says which; null where all are.
-export function select(nodes, test) {
-  if (!test) return nodes.map((node) => ({ node, mask: null, count: node.devices.length }));
+// select finds the nodes of which a device is meant. A mask says which; null where all are. A word that a node has is one that all its devices have.
+export function select(nodes, asked) {
+  if (!asked) return nodes.map((node) => ({ node, mask: null, count: node.devices.length }));
   const found = [];
   for (const node of nodes) {
+    const words = asked.words.filter((word) => !nodeText(node).includes(word));
+    const meant = (device, slot) => asked.facts.every((fact) => fact(device, slot, node)) && words.every((word) => slotText(slot).includes(word) || heldText(device).includes(word));
     let mask = null;
     let count = 0;
     for (let i = 0; i < node.devices.length; i++) {
-      if (!test(node.devices[i], node.layout.devices[i], node)) continue;
+      if (!meant(node.devices[i], node.layout.devices[i])) continue;
       mask ??= new Uint8Array(node.devices.length);
       mask[i] = 1;
       count++;

@@ -23,7 +23,6 @@ export class Table {
     this.items = items;
     this.beside = beside;
     this.first = first ?? 0;
-    this.element.classList.toggle('hidden', beside);
     this.render();
   }
 
@@ -46,7 +45,7 @@ function row(node, n) {
   const at = 'nodes.' + node.name + '.';
   const cell = (name, value, text) => h('td', { class: 'n' }, value ? num(at + name, value, text) : h('span', { class: 'none' }, '–'));
   return h('tr', { 'data-node': node.name, 'data-key': node.name, 'aria-rowindex': n + 2 },
-    h('th', { scope: 'row' }, h('button', { type: 'button', class: 'plain', tabindex: '-1' }, node.name), node.closed ? h('span', { class: 'tag bad' }, node.closed) : null),
+    h('th', { scope: 'row' }, h('button', { type: 'button', class: 'plain words', tabindex: '-1' }, node.name), node.closed ? h('span', { class: 'tag bad' }, node.closed) : null),
     cell('devices', node.devices.length), conditions.map((c) => cell('conditions.' + c, node.counts[c] ?? 0)), cell('freeMiB', node.freeMiB, mib(node.freeMiB)),
-    h('td', {}, [...holders.keys()].slice(0, 3).join(', ') + (holders.size > 3 ? ' …' : '')), h('td', {}, node.zone ?? ''), h('td', {}, node.product));
+    h('td', { class: 'words' }, [...holders.keys()].slice(0, 3).join(', ') + (holders.size > 3 ? ' …' : '')), h('td', { class: 'words' }, node.zone ?? ''), h('td', { class: 'words' }, node.product));
 }

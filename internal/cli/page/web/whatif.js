@@ -1,6 +1,6 @@
 // The view of what the fleet would give for a model that is not there: the server's planner is asked as somebody types.
 import { h, morph, num } from './dom.js';
-import { detail, behave } from './detail.js';
+import { detail, behave, strategyText } from './detail.js';
 import { ask } from './stream.js';
 
 // fields are the flags of `kubectl rankwright plan`, with what they are called here.
@@ -10,7 +10,7 @@ const fields = [
   ['osl', 'Answer tokens', { type: 'number', min: 0, placeholder: 'half of the longest' }],
   ['max-model-len', 'Longest sequence', { type: 'number', min: 1, placeholder: '8192' }],
   ['max-sequences', 'Sequences in a copy', { type: 'number', min: 1, placeholder: '16' }],
-  ['total-sequences', 'Sequences in all', { type: 'number', min: 1, placeholder: 'instead of in a copy' }],
+  ['total-sequences', 'Sequences in all', { type: 'number', min: 1, placeholder: 'or in all copies' }],
   ['replicas', 'Copies', { type: 'number', min: 1, placeholder: '1' }],
   ['objective', 'Goal', ['', 'Throughput', 'Latency', 'Cost']],
   ['max-ttft', 'First token within', { type: 'text', placeholder: '500ms' }],
@@ -55,8 +55,9 @@ export class WhatIfView {
     this.running = true;
     this.version = version;
     try {
-      this.answer = await ask('plan?' + query);
-      this.problem = '';
+      const found = await ask('plan?' + query);
+      this.problem = found.problem ?? '';
+      this.answer = found.problem ? null : found;
     } catch (error) {
       this.answer = null;
       this.problem = error.message;
@@ -73,9 +74,9 @@ export class WhatIfView {
       this.problem ? h('p', { class: 'note bad words', role: 'alert' }, this.problem) : null,
       !a && !this.problem ? h('div', { class: 'empty' }, h('p', {}, 'Name a model, and see the plan that this fleet would give it as it is now: with the same planner as ', h('code', {}, 'kubectl rankwright plan'), '.'), h('p', {}, 'Nothing is changed, and nothing is reserved.')) : null,
       a ? [
-        h('div', { class: 'title' }, h('h2', { class: 'words' }, a.plan ? a.plan.strategy : 'It does not fit'), h('span', { class: 'muted words' }, a.model || a.name), h('span', { class: 'muted', role: 'status' }, 'planned in ', num('micros', a.micros, (a.micros / 1000).toFixed(1)), ' ms')),
+        h('div', { class: 'title' }, h('h2', { class: 'words' }, a.plan ? strategyText(a.plan.strategy) : 'It does not fit'), h('span', { class: 'muted words' }, a.model || a.name), h('span', { class: 'muted', role: 'status' }, 'planned in ', num('micros', a.micros, (a.micros / 1000).toFixed(1)), ' ms')),
         a.plan ? null : h('p', { class: 'muted' }, 'The fleet as it is now has no place for it.'),
-        detail(a, this.app.fleet, this.lit),
+        detail(a, this.app.fleet, this.lit, true),
         h('details', {}, h('summary', {}, 'In a terminal'), h('div', { class: 'command' }, h('code', {}, a.command), h('button', { type: 'button', 'data-copy': a.command }, 'Copy'))),
       ] : null);
   }

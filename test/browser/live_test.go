@@ -1,0 +1,55 @@
+package browser
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// TestLive follows a cluster: what changes there changes on the page, which keeps what somebody does.
+func TestLive(t *testing.T) {
+	s := newStandIn(t)
+	inventories := large(t, s, 40)
+	b := open(t, serve(t, "--kubeconfig", s.kubeconfig(t)).address, 1200, 800)
+	b.awaits(`document.querySelector('[data-n=nodes]')?.value === '40' && document.querySelector('#live.live').textContent === 'live'`)
+	b.run(`location.hash = '#/fleet?node=h100x8-00007'`)
+	b.awaits(`document.querySelectorAll('.side .devices li').length === 8`)
+	b.key("/")
+	b.awaits(`document.activeElement.id === 'search'`)
+	b.key("h100x8-0000")
+	changed := inventories[7].DeepCopy()
+	changed.Status.Devices[2].Health = v1alpha1.DeviceHealth{State: v1alpha1.Unhealthy, Reason: "FellOffTheBus"}
+	s.change("acceleratorinventories", changed)
+	b.awaits(`document.querySelector('.side .tag.bad')?.textContent === 'Unhealthy: FellOffTheBus'`)
+	b.key("7")
+	b.awaits(`document.querySelector('#search').value === 'h100x8-00007' && document.querySelector('[data-n="shown.nodes"]').value === '1'`)
+}
+
+// TestNotPermitted says what is not seen, and shows nothing as free that somebody unseen might hold.
+func TestNotPermitted(t *testing.T) {
+	s := newStandIn(t)
+	large(t, s, 10)
+	s.forbidden = []string{"pods"}
+	b := open(t, serve(t, "--kubeconfig", s.kubeconfig(t)).address, 1200, 800)
+	b.awaits(`document.querySelector('[data-n=nodes]')?.value === '10'`)
+	if got := get[string](b, `document.querySelector('#unseen').textContent`); !strings.HasPrefix(got, "Not permitted: pods.") {
+		t.Errorf("the page says %q of what is not seen", got)
+	}
+	for name, want := range map[string]string{"totals.conditions.Idle": "0", "totals.freeMiB": "0"} {
+		if got := get[string](b, `document.querySelector('.kpis [data-n="`+name+`"]').value`); got != want {
+			t.Errorf("%s is %s for a user who sees no pods", name, got)
+		}
+	}
+	unknown, err := strconv.Atoi(get[string](b, `document.querySelector('.facets [data-n="totals.conditions.Unknown"]').value`))
+	if err != nil || unknown == 0 {
+		t.Errorf("%d devices are not known to be free: %v", unknown, err)
+	}
+
+	s.forbidden = []string{"acceleratorinventories", "nodes", "pods"}
+	b = open(t, serve(t, "--kubeconfig", s.kubeconfig(t)).address, 1200, 800)
+	b.awaits(`document.querySelector('.kpis small')?.textContent === 'not permitted to see the others'`)
+	b.run(`location.hash = '#/what-if?model=7B'`)
+	b.awaits(`document.querySelector('.note.bad')?.textContent.includes('you may not see acceleratorinventories')`)
+}
