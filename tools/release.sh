@@ -86,9 +86,13 @@ make_archives() {
   RANKWRIGHT_VERSION=$version .cache/bin/goreleaser release --clean --release-notes dist/notes.md "${how[@]}"
 }
 
+# The digests of what was pushed are what is signed.
 publish() {
+  local how=() digest
+  case $registry in localhost:* | 127.0.0.1:*) how=(--plain-http) ;; esac
   release push -to "$registry" dist/images/*.tar | tee dist/digests.txt
-  helm push "dist/assets/rankwright-$version.tgz" "oci://$registry/charts"
+  digest=$(helm push "dist/assets/rankwright-$version.tgz" "oci://$registry/charts" "${how[@]}" 2>&1 | awk '$1 == "Digest:" {print $2}')
+  echo "$registry/charts/rankwright@${digest:?helm push told no digest}" | tee -a dist/digests.txt
 }
 
 version=$(version)
