@@ -82,7 +82,13 @@ make_archives() {
   say "archives"
   release notes -version "$version" >dist/notes.md
   local how=()
-  [ "$mode" = release ] || how=(--snapshot)
+  if [ "$mode" = snapshot ]; then
+    how=(--snapshot)
+    # As if the tag were there, and the clone had the page's repository as its origin.
+    export GORELEASER_CURRENT_TAG=v$version
+    git remote get-url origin >/dev/null 2>&1 ||
+      export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://github.com/rankwright/rankwright.git
+  fi
   RANKWRIGHT_VERSION=$version .cache/bin/goreleaser release --clean --release-notes dist/notes.md "${how[@]}"
 }
 
