@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 mode=${1:?usage: tools/release.sh snapshot|release|publish}
 registry=${REGISTRY:-ghcr.io/rankwright}
-chart_version=$(awk '$1 == "version:" {print $2}' charts/rankwright/Chart.yaml)
+chart_version=$(awk '/^version:/ {print $2}' charts/rankwright/Chart.yaml)
 agents=rankwright-node-agent # namespace
 
 release() { go run ./tools/release/command "$@"; }
