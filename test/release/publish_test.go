@@ -39,15 +39,15 @@ func TestPublish(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		repository := digest.Context().Name()
-		got = append(got, strings.TrimPrefix(repository, to+"/"))
+		place := digest.Context().Name()
+		got = append(got, strings.TrimPrefix(place, to+"/"))
 		byVersion, err := remote.Head(digest.Context().Tag(version))
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 			continue
 		}
 		if byVersion.Digest.String() != digest.DigestStr() {
-			t.Errorf("%s:%s is %s, and %s is signed", repository, version, byVersion.Digest, digest.DigestStr())
+			t.Errorf("%s:%s is %s, and %s is signed", place, version, byVersion.Digest, digest.DigestStr())
 		}
 	}
 	if want := []string{"node-agent", "node-helper", "operator", "charts/rankwright"}; !slices.Equal(got, want) {
