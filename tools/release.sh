@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 mode=${1:?usage: tools/release.sh snapshot|release|publish}
 registry=${REGISTRY:-ghcr.io/rankwright}
-chart_version=$(awk '$1 == "version:" {print $2}' charts/rankwright/Chart.yaml)
+chart_version=$(awk '/^version:/ {print $2}' charts/rankwright/Chart.yaml)
 agents=rankwright-node-agent # namespace
 
 release() { go run ./tools/release/command "$@"; }
@@ -82,13 +82,23 @@ make_archives() {
   say "archives"
   release notes -version "$version" >dist/notes.md
   local how=()
-  [ "$mode" = release ] || how=(--snapshot)
+  if [ "$mode" = snapshot ]; then
+    how=(--snapshot)
+    # As if the tag were there, and the clone had the page's repository as its origin.
+    export GORELEASER_CURRENT_TAG=v$version
+    git remote get-url origin >/dev/null 2>&1 ||
+      export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://github.com/rankwright/rankwright.git
+  fi
   RANKWRIGHT_VERSION=$version .cache/bin/goreleaser release --clean --release-notes dist/notes.md "${how[@]}"
 }
 
+# The digests of what was pushed are what is signed.
 publish() {
+  local how=() digest
+  case $registry in localhost:* | 127.0.0.1:*) how=(--plain-http) ;; esac
   release push -to "$registry" dist/images/*.tar | tee dist/digests.txt
-  helm push "dist/assets/rankwright-$version.tgz" "oci://$registry/charts"
+  digest=$(helm push "dist/assets/rankwright-$version.tgz" "oci://$registry/charts" "${how[@]}" 2>&1 | awk '$1 == "Digest:" {print $2}')
+  echo "$registry/charts/rankwright@${digest:?helm push told no digest}" | tee -a dist/digests.txt
 }
 
 version=$(version)

@@ -140,7 +140,7 @@ func (b *tab) picture(name string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	folder := filepath.Join(root, "docs", "pictures")
+	folder := filepath.Join(root, "docs", "use", "pictures")
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		b.Fatal(err)
 	}

@@ -5,6 +5,8 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"io"
+	"log"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -60,7 +62,7 @@ func (c candidate) load(t *testing.T, s *site) {
 // published pushes the chart to a registry that lasts as long as the test, and returns how Helm installs it from there.
 func (c candidate) published(t *testing.T, s *site) *product {
 	t.Helper()
-	server := httptest.NewServer(registry.New())
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)
 	charts := "oci://" + strings.TrimPrefix(server.URL, "http://") + "/charts"
 	s.mustHelm(t, "push", filepath.Join(c.folder, "assets", "rankwright-"+c.version+".tgz"), charts, "--plain-http")

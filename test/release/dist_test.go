@@ -80,6 +80,11 @@ func TestPluginIsInstalledByItsManifest(t *testing.T) {
 	if manifest.Metadata.Name != "rankwright" || manifest.Spec.Version != "v"+version {
 		t.Errorf("the manifest is of %s %s", manifest.Metadata.Name, manifest.Spec.Version)
 	}
+	for _, platform := range manifest.Spec.Platforms {
+		if !strings.Contains(platform.URI, "/releases/download/v"+version+"/") {
+			t.Errorf("%s: it is not of the release v%s", platform.URI, version)
+		}
+	}
 	for platform, want := range map[string]string{
 		"linux/amd64": "EM_X86_64", "linux/arm64": "EM_AARCH64", "darwin/amd64": "CpuAmd64", "darwin/arm64": "CpuArm64",
 		"windows/amd64": "0x8664", "windows/arm64": "0xaa64",

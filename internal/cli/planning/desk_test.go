@@ -38,7 +38,7 @@ func TestAsk(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Placements, m.model = want.Placements, want.model
-	planned, err := planOffline(m, term.Streams{}, false)
+	planned, err := planAll(m, term.Streams{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
