@@ -19,7 +19,7 @@ export class FleetView {
     };
     this.picture = new Picture(on);
     this.table = new Table(on);
-    this.search = h('input', { type: 'search', id: 'search', placeholder: 'Search, such as state:idle free>40', 'aria-label': 'Search nodes and devices', list: 'hints', autocomplete: 'off', spellcheck: 'false' });
+    this.search = h('input', { type: 'search', id: 'search', placeholder: 'Search: state:idle free>40', 'aria-label': 'Search nodes and devices', list: 'hints', autocomplete: 'off', spellcheck: 'false' });
     this.search.addEventListener('input', () => app.go({ q: this.search.value }, true));
     this.rail = h('aside', { class: 'rail', 'aria-label': 'What is shown' });
     this.bar = h('div', { class: 'bar' });
