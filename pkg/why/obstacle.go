@@ -195,7 +195,7 @@ func obstacleCause(gone []*obstacle) cause[*standing] {
 			return fmt.Sprintf("No plan, and there would be one without this: %s %s", words.Counted(len(c.kept(gone[0], s)), "device"), gone[0].cause)
 		},
 		evidence: func(c *Case, s *standing) []string {
-			return append(perDevice(c, s, gone, func(o *obstacle) func(*Case, *holding.Device) []string { return o.evidence }), sentence(s.placed.Message))
+			return append(perDevice(c, s, gone, func(o *obstacle) func(*Case, *holding.Device) []string { return o.evidence }), s.said())
 		},
 		commands: func(c *Case, s *standing) []string {
 			return append(perDevice(c, s, gone, func(o *obstacle) func(*Case, *holding.Device) []string { return o.commands }), s.patches()...)
