@@ -36,9 +36,10 @@ type situation struct {
 	edit func(*v1alpha1.ModelPlacementSpec)
 	// before prepares the nodes, after the pod that was made.
 	before, after func(*world, *situation)
-	// What is answered: a reason, the first command, and words of the first evidence. Whether the command alone ends the cause is tried where it is changed.
+	// What is answered: a reason, the first command, and words of the first evidence.
 	reason, command, evidence string
-	ends                      bool
+	// ends says that the command alone ends the cause, shown that the page of the plugin has the answer.
+	ends, shown bool
 }
 
 const (
@@ -58,7 +59,7 @@ func tensor(n int32) func(*v1alpha1.ModelPlacementSpec) {
 var situations = []situation{
 	{
 		name: "stranger", hosts: []string{l40s}, edit: tensor(4), before: func(w *world, s *situation) { w.takeDevice(s.name+"-0", "notebook-0") },
-		reason: "TakenByStrangers", command: "kubectl delete pod notebook-0 -n team-b", evidence: "pod team-b/notebook-0 holds nvidia-0000:81:00.0 of stranger-0",
+		reason: "TakenByStrangers", command: "kubectl delete pod notebook-0 -n team-b", evidence: "pod team-b/notebook-0 holds nvidia-0000:81:00.0 of stranger-0", shown: true,
 	},
 	{
 		name: "unhealthy", hosts: []string{h100}, edit: tensor(8), before: func(w *world, s *situation) { w.spoilDevice(s.name + "-0") },
@@ -79,7 +80,7 @@ var situations = []situation{
 	{
 		name: "claim", hosts: []string{l40s}, edit: func(s *v1alpha1.ModelPlacementSpec) { tensor(4)(s); s.Enforcement = v1alpha1.EnforcementClaim },
 		before: func(w *world, s *situation) { w.offerDevices(s.name + "-0") },
-		reason: "ClaimTaken", command: "kubectl delete pods other -n team-c", evidence: "nvidia-0000:01:00.0 is gpu-0 of pool claim-0, which is allocated to claim team-c/other",
+		reason: "ClaimTaken", command: "kubectl delete pods other -n team-c", evidence: "nvidia-0000:01:00.0 is gpu-0 of pool claim-0, which is allocated to claim team-c/other", shown: true,
 	},
 	{
 		name: "drained", hosts: []string{mi300x}, edit: tensor(4), before: func(w *world, s *situation) { w.cordonNode(s.name + "-0") },
@@ -152,6 +153,11 @@ func (s *situation) try(w *world) {
 		}
 	}
 	w.same("of its placement", got.Cause, strings.TrimSpace(w.asks("why", "mp/"+s.name, "-n", s.namespace(), "-o", "jsonpath={.cause}")))
+	if s.shown {
+		page := w.page()
+		page.Show(w.T, strings.Join(ask, " "), w.asks(ask...))
+		page.Hold(w.T)
+	}
 	if s.ends {
 		w.kubectl(got.Commands[0])
 		w.Eventually("the cause is gone", func(context.Context) bool {
