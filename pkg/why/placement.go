@@ -14,6 +14,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/binding"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/holding"
 	"github.com/rankwright/rankwright/pkg/shape"
 )
@@ -214,26 +215,18 @@ func refused(reason, text string, command func(*standing) string, placed ...stri
 	}
 }
 
-// servers and trainers are the engines for which a placement may be changed to another one of them.
-var (
-	servers  = []v1alpha1.Engine{v1alpha1.EngineVLLM, v1alpha1.EngineSGLang, v1alpha1.EngineTensorRTLLM}
-	trainers = []v1alpha1.Engine{v1alpha1.EngineTorch, v1alpha1.EngineDeepSpeed, v1alpha1.EngineMegatron}
-)
-
-// otherEngine is the first engine with which a placement would fit; empty where none is found.
+// otherEngine is the first engine of the same use with which a placement would fit; empty where none is found.
 func (c *Case) otherEngine(s *standing) v1alpha1.Engine {
 	if c.Fits == nil || !slices.Contains(short, s.placed.Reason) {
 		return ""
 	}
-	for _, engines := range [][]v1alpha1.Engine{servers, trainers} {
-		if !slices.Contains(engines, s.Spec.Engine) {
+	for row := range engine.Rows() {
+		if row.Name == s.Spec.Engine || !slices.Contains(row.Uses, engine.UseOf(&s.Spec.Workload)) {
 			continue
 		}
-		for _, name := range engines {
-			other := s.DeepCopy()
-			if other.Spec.Engine = name; name != s.Spec.Engine && c.Fits(other, c.without()) {
-				return name
-			}
+		other := s.DeepCopy()
+		if other.Spec.Engine = row.Name; c.Fits(other, c.without()) {
+			return row.Name
 		}
 	}
 	return ""

@@ -80,11 +80,11 @@ var situations = []situation{
 	{
 		name: "claim", hosts: []string{l40s}, edit: func(s *v1alpha1.ModelPlacementSpec) { tensor(4)(s); s.Enforcement = v1alpha1.EnforcementClaim },
 		before: func(w *world, s *situation) { w.offerDevices(s.name + "-0") },
-		reason: "ClaimTaken", command: "kubectl delete pods other -n team-c", evidence: "nvidia-0000:01:00.0 is gpu-0 of pool claim-0, which is allocated to claim team-c/other", shown: true,
+		reason: "ClaimTaken", command: "kubectl delete pods other -n team-c", evidence: "nvidia-0000:01:00.0 is gpu-0 of pool claim-0, which is allocated to claim team-c/other",
 	},
 	{
 		name: "drained", hosts: []string{mi300x}, edit: tensor(4), before: func(w *world, s *situation) { w.cordonNode(s.name + "-0") },
-		reason: "NodeDrained", command: "kubectl uncordon drained-0", evidence: "spec.unschedulable of node drained-0 is true", ends: true,
+		reason: "NodeDrained", command: "kubectl uncordon drained-0", evidence: "spec.unschedulable of node drained-0 is true", ends: true, shown: true,
 	},
 	{
 		name: "large", hosts: []string{l40s}, edit: func(s *v1alpha1.ModelPlacementSpec) {
