@@ -30,7 +30,10 @@ func newRoot(streams term.Streams) *cobra.Command {
 		Long: `See what accelerators a host has, what a model needs, which device would hold which layers, and which rank is in which
 process group. top, tree, why, explain, plan, recommend, diff, cordon, uncordon, replan and verify ask a cluster, with
 the flags and the rights that kubectl has; of these plan and recommend take files instead, or --offline. All other
-commands contact none: what a cluster would decide is computed here from files.`,
+commands contact none: what a cluster would decide is computed here from files.
+
+The exit code is 0 where a command did what was asked, 1 where it could not or there is no plan, 2 where the command
+line is wrong, and 3 where an alert of detect is met or diff finds that something would move.`,
 		Example: `  # The accelerators of this host
   kubectl rankwright detect
 

@@ -248,7 +248,7 @@ func (s *standing) patch(change string) string {
 
 // waiting is the first pod of a placement that does not run; nil where none is known.
 func (c *Case) waiting(s *standing) *corev1.Pod {
-	pods := slices.DeleteFunc(c.podsOf(s.ModelPlacement), func(p *corev1.Pod) bool { return running(p) })
+	pods := slices.DeleteFunc(c.podsOf(s.ModelPlacement), running)
 	if s.ready.Status == metav1.ConditionTrue || len(pods) == 0 {
 		return nil
 	}

@@ -70,6 +70,7 @@ func newAsking(streams term.Streams, what *asking) *cobra.Command {
 	}
 	cluster.AddDryRun(command, &dry)
 	flags.Add(command)
+	flags.Complete(command, cluster.APlacement)
 	return command
 }
 

@@ -75,6 +75,7 @@ func newCordoning(streams term.Streams, how *cordoning) *cobra.Command {
 	}
 	cluster.AddDryRun(command, &dry)
 	flags.Add(command)
+	flags.Complete(command, cluster.ADevice, cluster.ANode)
 	return command
 }
 

@@ -42,6 +42,7 @@ somebody else were free: the cause is what the placement would fit without.`,
 		},
 	}
 	live.cluster.Add(command)
+	live.cluster.Complete(command, cluster.APlacement, cluster.APod, cluster.ANode, cluster.ADevice)
 	term.AddOutput(command, &output, term.Formats...)
 	return command
 }

@@ -14,6 +14,7 @@ func TestCommands(t *testing.T) {
 		{"top of what is seen", topUnseen},
 		{"tree", tree},
 		{"why", whyOf},
+		{"completion", completes},
 		{"the page of the plugin", documented},
 		{"top watches", topWatch},
 		{"explain", explains},

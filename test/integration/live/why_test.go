@@ -34,8 +34,8 @@ type situation struct {
 	hosts []string
 	// edit is what the placement asks for beside its nodes.
 	edit func(*v1alpha1.ModelPlacementSpec)
-	// before prepares the nodes, after the pod that was made.
-	before, after func(*world, *situation)
+	// before prepares the nodes.
+	before func(*world, *situation)
 	// What is answered: a reason, the first command, and words of the first evidence.
 	reason, command, evidence string
 	// ends says that the command alone ends the cause, shown that the page of the plugin has the answer.
@@ -305,5 +305,29 @@ func whyOf(w *world) {
 	tenant := w.run(0, w.of("tenant"), "why", "mp/too-large", "-n", home)
 	if tenant.Code != term.ExitOK || !strings.HasPrefix(tenant.Out, "Cause:   The model is too large: one copy needs") || !strings.Contains(tenant.Out, "Not permitted: acceleratorinventories, nodes, leases") {
 		w.Errorf("a tenant: exit code %d, errors %q, output %s", tenant.Code, tenant.Err, tenant.Out)
+	}
+}
+
+// completes completes arguments with what the cluster has; nothing where it cannot be asked.
+func completes(w *world) {
+	for text, want := range map[string]string{
+		"why":                           "mp/ pod/ node/ device/ :6",
+		"why m":                         "mp/ :6",
+		"why mp/te":                     "mp/tensor :4",
+		"why pod/":                      "pod/single-0 :4",
+		"tree modelplacement/":          "modelplacement/pipeline modelplacement/single modelplacement/tensor modelplacement/too-large :4",
+		"tree node/":                    ":6",
+		"cordon node/":                  "node/h100-0 node/l40s-0 node/mi300x-0 :4",
+		"cordon device/l40s-0/nvidia-":  "device/l40s-0/nvidia-0000:01:00.0 device/l40s-0/nvidia-0000:41:00.0 device/l40s-0/nvidia-0000:81:00.0 device/l40s-0/nvidia-0000:c1:00.0 :4",
+		"replan --kubeconfig /none mp/": ":4",
+	} {
+		command, about, _ := strings.Cut(text, " ")
+		args := []string{"__complete", command, "--kubeconfig", w.kubeconfig, "-n", home}
+		args = append(args, strings.Fields(about)...)
+		if about == "" {
+			args = append(args, "")
+		}
+		r := w.run(0, "", args...)
+		w.same(text, want, strings.Join(strings.Fields(r.Out), " "))
 	}
 }
