@@ -12,7 +12,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Healthy",type=integer,JSONPath=`.status.summary.healthy`
 // +kubebuilder:printcolumn:name="Products",type=string,JSONPath=`.status.summary.products`
 // +kubebuilder:printcolumn:name="Memory",type=string,JSONPath=`.status.summary.memory`
-// +kubebuilder:printcolumn:name="Free",type=string,JSONPath=`.status.summary.free`
+// +kubebuilder:printcolumn:name="Unused",type=string,JSONPath=`.status.summary.free`
 // +kubebuilder:printcolumn:name="Links",type=string,JSONPath=`.status.summary.links`,priority=1
 // +kubebuilder:printcolumn:name="Driver",type=string,JSONPath=`.status.summary.drivers`,priority=1
 // +kubebuilder:printcolumn:name="Detected",type=string,JSONPath=`.status.conditions[?(@.type=="Detected")].status`,priority=1

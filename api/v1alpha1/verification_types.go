@@ -1,10 +1,6 @@
 package v1alpha1
 
-import (
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Verification says whether the pods of a placement verify their mesh before they start, and what follows.
 type Verification struct {
@@ -55,8 +51,8 @@ const (
 func (v *Verification) Asked() bool { return v != nil && v.Mode != VerificationOff }
 
 // Counts says whether something of a time is late enough to count.
-func (v *Verification) Counts(at time.Time) bool {
-	return v == nil || v.NotBefore == nil || !at.Before(v.NotBefore.Time)
+func (v *Verification) Counts(at metav1.Time) bool {
+	return v == nil || v.NotBefore == nil || !at.Before(v.NotBefore)
 }
 
 // Deadline is the time in seconds that a pod has.

@@ -30,7 +30,7 @@ func statesOf(mesh *v1alpha1.DeviceMesh, seats []launch.Pod, pods []corev1.Pod, 
 			byIndex[index] = p
 		}
 		started := p.Status.StartTime
-		if by := p.Annotations[binding.AnnotationBoundBy]; started == nil || by != "" && by != mesh.Spec.Plan || !asked.Counts(started.Time) {
+		if by := p.Annotations[binding.AnnotationBoundBy]; started == nil || by != "" && by != mesh.Spec.Plan || !asked.Counts(*started) {
 			continue
 		}
 		if began.IsZero() || started.Time.Before(began) {
@@ -67,7 +67,7 @@ func stateOf(mesh *v1alpha1.DeviceMesh, seat *launch.Pod, pod *corev1.Pod, asked
 		s.Waits = containerWaits(status)
 		return s
 	}
-	if !asked.Counts(ended.FinishedAt.Time) {
+	if !asked.Counts(ended.FinishedAt) {
 		s.Waits = "it verified before it was asked to verify anew: make it anew"
 		return s
 	}

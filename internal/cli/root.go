@@ -30,7 +30,10 @@ func newRoot(streams term.Streams) *cobra.Command {
 		Use:   "kubectl-rankwright",
 		Short: "See accelerators, models, plans and ranks, of a cluster and without one",
 		Long: `See what accelerators a host has, what a model needs, which device would hold which layers, and which rank is in which
-process group.`,
+process group.
+
+The exit code is 0 where a command did what was asked, 1 where it could not or there is no plan, 2 where the command
+line is wrong, and 3 where an alert of detect is met or diff finds that something would move.`,
 		Example: `  # The accelerators of this host
   kubectl rankwright detect
 

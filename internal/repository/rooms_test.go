@@ -97,7 +97,7 @@ var rooms = []room{
 	{folder: "pkg/plan", imports: []string{
 		api, words, "pkg/cost", "pkg/fleet", "pkg/plan/place", "pkg/plan/remedy", "pkg/plan/search", "pkg/shape",
 	}},
-	{folder: "pkg/why", imports: []string{api, words, "pkg/binding", "pkg/fleet", "pkg/holding", "pkg/shape"}},
+	{folder: "pkg/why", imports: []string{api, words, "pkg/binding", "pkg/engine", "pkg/fleet", "pkg/holding", "pkg/shape"}},
 	{folder: "pkg/plan/synthetic", imports: []string{api, "pkg/accelerator", "pkg/fleet", "pkg/inventory"}, world: []string{"math/rand"}},
 
 	// The shell: it reads, asks the rooms above and applies. An agent knows neither models nor plans, an operator no host.

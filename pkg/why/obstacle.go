@@ -3,6 +3,7 @@ package why
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -175,30 +176,45 @@ var short = []string{shape.ReasonNoneFree, shape.ReasonTooLarge, shape.ReasonToo
 
 // obstacleCauses are the obstacles each of which alone keeps a placement from a plan, then all of them together.
 func obstacleCauses() []cause[*standing] {
-	var rows []cause[*standing]
-	all := make([]*obstacle, 0, len(obstacles))
+	rows := make([]cause[*standing], 0, len(obstacles)+1)
 	for i := range obstacles {
-		all = append(all, &obstacles[i])
-		rows = append(rows, obstacleCause(all[i:]))
+		rows = append(rows, obstacleCause(obstacles[i].reason, obstacles[i:i+1]))
 	}
-	return append(rows, obstacleCause(all))
+	return append(rows, obstacleCause("SeveralObstacles", obstacles))
 }
 
-// obstacleCause answers where a placement would fit without some obstacles; of several the evidence is of each.
-func obstacleCause(gone []*obstacle) cause[*standing] {
+// obstacleCause answers where a placement would fit without some obstacles, as far as they are there.
+func obstacleCause(reason string, some []obstacle) cause[*standing] {
+	there := func(c *Case, s *standing) []*obstacle {
+		var list []*obstacle
+		for i := range some {
+			if len(c.kept(&some[i], s)) > 0 {
+				list = append(list, &some[i])
+			}
+		}
+		return list
+	}
 	return cause[*standing]{
-		reason: gone[0].reason,
+		reason: reason,
 		is: func(c *Case, s *standing) bool {
-			return slices.Contains(short, s.placed.Reason) && c.Fits != nil && len(c.kept(gone[0], s)) > 0 && c.Fits(s.ModelPlacement, c.without(gone...))
+			if !slices.Contains(short, s.placed.Reason) || c.Fits == nil {
+				return false
+			}
+			gone := there(c, s)
+			return len(gone) > 0 && c.Fits(s.ModelPlacement, c.without(gone...))
 		},
 		cause: func(c *Case, s *standing) string {
-			return fmt.Sprintf("No plan, and there would be one without this: %s %s", words.Counted(len(c.kept(gone[0], s)), "device"), gone[0].cause)
+			var texts []string
+			for _, o := range there(c, s) {
+				texts = append(texts, words.Counted(len(c.kept(o, s)), "device")+" "+o.cause)
+			}
+			return "No plan, and there would be one without this: " + strings.Join(texts, ", ")
 		},
 		evidence: func(c *Case, s *standing) []string {
-			return append(perDevice(c, s, gone, func(o *obstacle) func(*Case, *holding.Device) []string { return o.evidence }), sentence(s.placed.Message))
+			return append(perDevice(c, s, there(c, s), func(o *obstacle) func(*Case, *holding.Device) []string { return o.evidence }), s.said())
 		},
 		commands: func(c *Case, s *standing) []string {
-			return append(perDevice(c, s, gone, func(o *obstacle) func(*Case, *holding.Device) []string { return o.commands }), s.patches()...)
+			return append(perDevice(c, s, there(c, s), func(o *obstacle) func(*Case, *holding.Device) []string { return o.commands }), s.patches()...)
 		},
 	}
 }

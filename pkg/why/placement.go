@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/binding"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/holding"
 	"github.com/rankwright/rankwright/pkg/shape"
 )
@@ -59,7 +62,7 @@ func placementCauses() []cause[*standing] {
 			refused("PriorityClassNotAllowed", "The namespace may not use the priority class", (*standing).edit, "PriorityClassNotAllowed"),
 			refused("InvalidSpec", "The placement cannot be meant as it is", (*standing).edit, v1alpha1.ReasonInvalidSpec, v1alpha1.ReasonInvalidModel, v1alpha1.ReasonModelNotFound),
 			refused("ModelMissing", "The file of the model is not there", func(s *standing) string { return commandf("get configmaps -n %s", s.Namespace) }, v1alpha1.ReasonConfigMapNotFound, v1alpha1.ReasonKeyNotFound),
-			refused("WrongEngine", "The engine runs on none of the devices that the placement allows", func(s *standing) string {
+			refused("WrongEngine", "The engine runs on none of the devices that the placement allows, or not in the format", func(s *standing) string {
 				return slices.Concat(s.patches(), []string{s.edit() + " # spec.engine, or spec.devices"})[0]
 			}, shape.ReasonUnsupported),
 			refused("NoDevices", "No node has an accelerator that an agent found", func(*standing) string {
@@ -70,6 +73,16 @@ func placementCauses() []cause[*standing] {
 		obstacleCauses(),
 		[]cause[*standing]{
 			{
+				reason: "WrongEngine", is: func(c *Case, s *standing) bool { return c.otherEngine(s) != "" },
+				cause: func(c *Case, s *standing) string {
+					return fmt.Sprintf("%s runs on none of the devices that are free, and %s does", s.Spec.Engine, c.otherEngine(s))
+				},
+				evidence: func(_ *Case, s *standing) []string { return append([]string{s.said()}, s.changes()...) },
+				commands: func(c *Case, s *standing) []string {
+					return []string{s.patch(fmt.Sprintf(`{"spec":{"engine":%q}}`, c.otherEngine(s)))}
+				},
+			},
+			{
 				reason: "NoLinkDomain", is: lacksLinks,
 				cause: func(_ *Case, s *standing) string {
 					if tensor := s.tensor(); tensor > 0 {
@@ -78,15 +91,15 @@ func placementCauses() []cause[*standing] {
 					return "No link domain and no node has enough free devices that reach each other"
 				},
 				evidence: func(c *Case, s *standing) []string {
-					return slices.Concat([]string{linkedText(c, s), sentence(s.placed.Message)}, s.changes())
+					return slices.Concat([]string{linkedText(c, s), s.said()}, s.changes())
 				},
 				commands: func(_ *Case, s *standing) []string { return append(s.patches(), s.edit()+" # spec.parallelism") },
 			},
 			{
 				reason: "TooLarge", is: func(_ *Case, s *standing) bool { return slices.Contains(short, s.placed.Reason) },
-				cause: func(_ *Case, s *standing) string { return tooLarge[s.placed.Reason] },
+				cause: func(_ *Case, s *standing) string { return tooLarge[s.placed.Reason] + s.numbers() },
 				evidence: func(_ *Case, s *standing) []string {
-					return append([]string{sentence(s.placed.Message)}, s.changes()...)
+					return append([]string{s.said()}, s.changes()...)
 				},
 				commands: func(_ *Case, s *standing) []string { return append(s.patches(), s.edit()) },
 			},
@@ -98,7 +111,7 @@ func placementCauses() []cause[*standing] {
 					return fmt.Sprintf("The plan counts on what cannot serve: %s, on node %s", s.Status.Losses[0].Reason, s.Status.Losses[0].Node)
 				},
 				evidence: func(_ *Case, s *standing) []string {
-					return append(lossTexts(s.Status.Losses), sentence(s.placed.Message))
+					return append(lossTexts(s.Status.Losses), s.said())
 				},
 				commands: func(_ *Case, s *standing) []string {
 					loss := &s.Status.Losses[0]
@@ -114,7 +127,7 @@ func placementCauses() []cause[*standing] {
 				cause: func(_ *Case, s *standing) string {
 					return "No plan is in force: " + cmp.Or(s.placed.Reason, "nothing is said")
 				},
-				evidence: func(_ *Case, s *standing) []string { return lines(sentence(s.placed.Message)) },
+				evidence: func(_ *Case, s *standing) []string { return lines(s.said()) },
 				commands: func(_ *Case, s *standing) []string {
 					return []string{commandf("describe mp %s -n %s", s.Name, s.Namespace)}
 				},
@@ -154,7 +167,7 @@ func placementCauses() []cause[*standing] {
 				cause: func(_ *Case, s *standing) string {
 					return "It runs as planned: " + s.Status.Strategy + " by plan " + s.Status.Plan
 				},
-				evidence: func(c *Case, s *standing) []string { return append(c.seats(s), sentence(s.placed.Message)) },
+				evidence: func(c *Case, s *standing) []string { return append(c.seats(s), s.said()) },
 				commands: func(_ *Case, s *standing) []string {
 					return []string{
 						fmt.Sprintf("kubectl rankwright explain mp/%s -n %s", s.Name, s.Namespace),
@@ -168,10 +181,28 @@ func placementCauses() []cause[*standing] {
 
 // tooLarge are what placements for which there is too little lack.
 var tooLarge = map[string]string{
-	shape.ReasonTooLarge:      "The model is too large for what is free, whatever else would be freed",
-	shape.ReasonTooFewDevices: "There are too few devices for all copies, whatever else would be freed",
+	shape.ReasonTooLarge:      "The model is too large",
+	shape.ReasonTooFewDevices: "There are too few devices for all copies",
 	shape.ReasonNoneFree:      "No device is free",
 	shape.ReasonLimit:         "It fits, and no plan is as fast as the workload asks",
+}
+
+// numbers end a sentence with what is needed and what is free.
+func (s *standing) numbers() string {
+	short := s.Status.Shortfall
+	if short == nil || short.NeededMiB == 0 || s.placed.Reason == shape.ReasonLimit {
+		return ""
+	}
+	return fmt.Sprintf(": one copy needs %s, and %s with %s are free", words.HumanMiB(short.NeededMiB), words.Counted(int(short.FreeDevices), "device"), words.HumanMiB(short.FreeMiB))
+}
+
+// said is what the operator says of a placement, without the suggestion at its end.
+func (s *standing) said() string {
+	text := s.placed.Message
+	if len(s.changes()) > 0 {
+		text, _, _ = strings.Cut(text, " It would fit with ")
+	}
+	return sentence(text)
 }
 
 // refused is a row about what the operator says of a placement that is to change.
@@ -179,9 +210,26 @@ func refused(reason, text string, command func(*standing) string, placed ...stri
 	return cause[*standing]{
 		reason: reason, is: func(_ *Case, s *standing) bool { return slices.Contains(placed, s.placed.Reason) },
 		cause:    says[*standing](text),
-		evidence: func(_ *Case, s *standing) []string { return append(lines(sentence(s.placed.Message)), s.changes()...) },
+		evidence: func(_ *Case, s *standing) []string { return append(lines(s.said()), s.changes()...) },
 		commands: func(_ *Case, s *standing) []string { return []string{command(s)} },
 	}
+}
+
+// otherEngine is the first engine of the same use with which a placement would fit; empty where none is found.
+func (c *Case) otherEngine(s *standing) v1alpha1.Engine {
+	if c.Fits == nil || !slices.Contains(short, s.placed.Reason) {
+		return ""
+	}
+	for row := range engine.Rows() {
+		if row.Name == s.Spec.Engine || !slices.Contains(row.Uses, engine.UseOf(&s.Spec.Workload)) {
+			continue
+		}
+		other := s.DeepCopy()
+		if other.Spec.Engine = row.Name; c.Fits(other, c.without()) {
+			return row.Name
+		}
+	}
+	return ""
 }
 
 // tensor is how many devices are asked to share each layer; 0 where the planner chooses.
@@ -200,7 +248,7 @@ func (s *standing) patch(change string) string {
 
 // waiting is the first pod of a placement that does not run; nil where none is known.
 func (c *Case) waiting(s *standing) *corev1.Pod {
-	pods := slices.DeleteFunc(c.podsOf(s.ModelPlacement), func(p *corev1.Pod) bool { return running(p) })
+	pods := slices.DeleteFunc(c.podsOf(s.ModelPlacement), running)
 	if s.ready.Status == metav1.ConditionTrue || len(pods) == 0 {
 		return nil
 	}

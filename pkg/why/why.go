@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
@@ -127,8 +128,19 @@ func (c *Case) warnings(of func(*corev1.Event) bool) []*corev1.Event {
 			events = append(events, &c.Warnings[i])
 		}
 	}
-	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return latest(b).Compare(latest(a)) })
+	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return latest(b).Compare(latest(a).Time) })
 	return events
+}
+
+// latest is when an event was last: it is written with one of three times.
+func latest(e *corev1.Event) metav1.Time {
+	last := e.LastTimestamp
+	for _, at := range []*corev1.EventSeries{{LastObservedTime: e.EventTime}, e.Series} {
+		if at != nil && at.LastObservedTime.After(last.Time) {
+			last = metav1.NewTime(at.LastObservedTime.Time)
+		}
+	}
+	return last
 }
 
 func found[T any](list []T, is func(*T) bool) *T {

@@ -72,7 +72,7 @@ conditions: [`+condition("Placed", "True", "Placed")+", "+condition("Ready", "Fa
 		resource string
 		want     []string
 	}{
-		{"acceleratorinventories", []string{"DEVICES", "HEALTHY", "PRODUCTS", "MEMORY", "FREE", "AGE", "8x NVIDIA H100 80GB HBM3", "637.2 GiB", "557.5 GiB"}},
+		{"acceleratorinventories", []string{"DEVICES", "HEALTHY", "PRODUCTS", "MEMORY", "UNUSED", "AGE", "8x NVIDIA H100 80GB HBM3", "637.2 GiB", "557.5 GiB"}},
 		{"modelplacements", []string{"MODEL", "STRATEGY", "DEVICES", "NODES", "TOK/S", "PLACED", "READY", "REASON", "AGE", "TP8 PP2 x2", "123456", "1249/1250", "ProgressDeadlineExceeded"}},
 		{"shardingplans", []string{"MODEL", "STRATEGY", "DEVICES", "NODES", "MEMORY", "ACTIVE", "AGE", "183.4 GiB"}},
 		{"devicemeshes", []string{"ENGINE", "ORDER", "SHAPE", "WORLD", "READY", "AGE", "tp-pp-dp"}},

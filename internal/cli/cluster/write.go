@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/holding"
 )
 
@@ -31,14 +33,42 @@ func (c *Cluster) Inventory(ctx context.Context, node string) (*v1alpha1.Acceler
 	return found, nil
 }
 
-// Merge merges a change into an object of one of our kinds; dry says that it is only tried. What the object is then goes into the object that is given.
-func (c *Cluster) Merge(ctx context.Context, kind, namespace, name string, change any, dry bool, into runtime.Object) error {
+// DryRun is how far a change is only tried, in kubectl's words.
+type DryRun string
+
+// The words of --dry-run.
+const (
+	WriteIt    DryRun = "none"
+	HaveTried  DryRun = "server"
+	TellAlone  DryRun = "client"
+	bareDryRun        = string(HaveTried)
+)
+
+// AddDryRun adds --dry-run to a command; without a value it stands for server.
+func AddDryRun(command *cobra.Command, dry *DryRun) {
+	term.Choose(command, "dry-run", dry, "server: have the API server check what would be written, client: ask it nothing; either way write nothing", WriteIt, HaveTried, TellAlone)
+	command.Flags().Lookup("dry-run").NoOptDefVal = bareDryRun
+}
+
+// Text ends what is told of a change.
+func (d DryRun) Text() string {
+	if d == WriteIt {
+		return ""
+	}
+	return " (dry run)"
+}
+
+// Merge merges a change into an object of one of our kinds, as far as it is not only tried. What the object is then goes into the object that is given.
+func (c *Cluster) Merge(ctx context.Context, kind, namespace, name string, change any, dry DryRun, into runtime.Object) error {
 	text, err := json.Marshal(change)
 	if err != nil {
 		return fmt.Errorf("change of %s %s: %w", kind, name, err)
 	}
 	options := metav1.PatchOptions{FieldManager: fieldManager, FieldValidation: metav1.FieldValidationStrict}
-	if dry {
+	if dry == TellAlone {
+		return nil
+	}
+	if dry == HaveTried {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
 	err = c.clients[v1alpha1.GroupVersion].Patch(types.MergePatchType).Resource(kind).NamespaceIfScoped(namespace, namespace != "").Name(name).

@@ -60,7 +60,7 @@ verification, by spec.verification; it is written into notBefore there.`,
 
 func newAsking(streams term.Streams, what *asking) *cobra.Command {
 	var flags cluster.Flags
-	var dry bool
+	var dry cluster.DryRun
 	command := &cobra.Command{
 		Use: what.word + " mp/NAME", Short: what.short, Long: what.long, Example: what.example,
 		Args: cluster.OneTarget(what.word + " mp/NAME"),
@@ -68,12 +68,13 @@ func newAsking(streams term.Streams, what *asking) *cobra.Command {
 			return what.run(command.Context(), streams, &flags, args[0], dry)
 		},
 	}
-	addDryRun(command, &dry)
+	cluster.AddDryRun(command, &dry)
 	flags.Add(command)
+	flags.Complete(command, cluster.APlacement)
 	return command
 }
 
-func (a *asking) run(ctx context.Context, streams term.Streams, flags *cluster.Flags, text string, dry bool) error {
+func (a *asking) run(ctx context.Context, streams term.Streams, flags *cluster.Flags, text string, dry cluster.DryRun) error {
 	target, err := cluster.ParseTarget(text, cluster.APlacement)
 	if err != nil {
 		return err
@@ -97,6 +98,6 @@ func (a *asking) run(ctx context.Context, streams term.Streams, flags *cluster.F
 	if err := of.Merge(ctx, holding.Placements, placement.Namespace, placement.Name, map[string]any{"spec": spec}, dry, &v1alpha1.ModelPlacement{}); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(streams.Out, "modelplacement.rankwright.dev/%[1]s: "+a.next+"%[3]s\n", placement.Name, placement.Namespace, dryText(dry))
+	_, err = fmt.Fprintf(streams.Out, "modelplacement.rankwright.dev/%[1]s: "+a.next+"%[3]s\n", placement.Name, placement.Namespace, dry.Text())
 	return err
 }

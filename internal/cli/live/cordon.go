@@ -60,7 +60,7 @@ node's inventory. Devices that the operator cordoned for a fault stay cordoned u
 
 func newCordoning(streams term.Streams, how *cordoning) *cobra.Command {
 	var flags cluster.Flags
-	var dry bool
+	var dry cluster.DryRun
 	command := &cobra.Command{
 		Use: how.word + " (device/NODE/ID | node/NAME)...", Short: how.short, Long: how.long, Example: how.example,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -73,24 +73,13 @@ func newCordoning(streams term.Streams, how *cordoning) *cobra.Command {
 			return how.run(command.Context(), streams, &flags, args, dry)
 		},
 	}
-	addDryRun(command, &dry)
+	cluster.AddDryRun(command, &dry)
 	flags.Add(command)
+	flags.Complete(command, cluster.ADevice, cluster.ANode)
 	return command
 }
 
-func addDryRun(command *cobra.Command, dry *bool) {
-	command.Flags().BoolVar(dry, "dry-run", false, "have the API server check what would be written, and write nothing")
-}
-
-// dryText ends what is told of a change that was only tried.
-func dryText(dry bool) string {
-	if dry {
-		return " (dry run)"
-	}
-	return ""
-}
-
-func (h *cordoning) run(ctx context.Context, streams term.Streams, flags *cluster.Flags, args []string, dry bool) error {
+func (h *cordoning) run(ctx context.Context, streams term.Streams, flags *cluster.Flags, args []string, dry cluster.DryRun) error {
 	of, err := flags.Connect(streams)
 	if err != nil {
 		return err
@@ -182,7 +171,7 @@ func idsOf(inventory *v1alpha1.AcceleratorInventory) []v1alpha1.DeviceID {
 const attempts = 5
 
 // write changes the cordons of a node, on condition that nobody else did meanwhile, and tells what came of each device.
-func (h *cordoning) write(ctx context.Context, streams term.Streams, of *cluster.Cluster, m onNode, dry bool) error {
+func (h *cordoning) write(ctx context.Context, streams term.Streams, of *cluster.Cluster, m onNode, dry cluster.DryRun) error {
 	inventory, err := m.inventory, error(nil)
 	for range attempts {
 		before := inventory.Spec.CordonedDevices
@@ -190,7 +179,7 @@ func (h *cordoning) write(ctx context.Context, streams term.Streams, of *cluster
 		if slices.Equal(before, after) {
 			return h.tell(streams, m, before, before, inventory, dry)
 		}
-		changed := &v1alpha1.AcceleratorInventory{}
+		changed := inventory.DeepCopy()
 		err = of.Merge(ctx, holding.Inventories, "", inventory.Name, map[string]any{
 			"metadata": map[string]any{"resourceVersion": inventory.ResourceVersion}, "spec": map[string]any{"cordonedDevices": after},
 		}, dry, changed)
@@ -208,10 +197,10 @@ func (h *cordoning) write(ctx context.Context, streams term.Streams, of *cluster
 }
 
 // tell says what became of each device. One that the operator keeps cordoned for a fault is told as that.
-func (h *cordoning) tell(streams term.Streams, m onNode, before, after []v1alpha1.DeviceID, now *v1alpha1.AcceleratorInventory, dry bool) error {
+func (h *cordoning) tell(streams term.Streams, m onNode, before, after []v1alpha1.DeviceID, now *v1alpha1.AcceleratorInventory, dry cluster.DryRun) error {
 	var kept []string
 	for _, id := range m.devices {
-		said := h.done + dryText(dry)
+		said := h.done + dry.Text()
 		if h.is(slices.Contains(before, id)) == h.is(slices.Contains(after, id)) {
 			said = h.already
 		}

@@ -30,6 +30,7 @@ with their ranks, and the links of each kind of process groups with what verific
 		},
 	}
 	flags.Add(command)
+	flags.Complete(command, cluster.APlacement)
 	term.AddOutput(command, &output, term.Formats...)
 	return command
 }

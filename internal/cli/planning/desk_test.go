@@ -85,7 +85,7 @@ func TestState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Plans) != 1 || len(s.Meshes) != 1 || !holding.InForce(&s.Plans[0]) || s.Placements[0].Status.Plan != s.Plans[0].Name {
+	if len(s.Plans) != 1 || len(s.Meshes) != 1 || !s.Plans[0].InForce() || s.Placements[0].Status.Plan != s.Plans[0].Name {
 		t.Fatalf("%d plans and %d meshes, the placement's is %q", len(s.Plans), len(s.Meshes), s.Placements[0].Status.Plan)
 	}
 	m.Plans, m.Meshes = s.Plans, s.Meshes

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/cluster"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/mesh"
@@ -42,6 +43,7 @@ command line is wrong.`,
 	}
 	AddFiles(command, &files, "file or folder with placements, - for standard input; may be repeated")
 	live.cluster.Add(command)
+	live.cluster.Complete(command, cluster.APlacement)
 	term.AddOutput(command, &output, term.Formats...)
 	return command
 }

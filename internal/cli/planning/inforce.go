@@ -44,6 +44,7 @@ Why a placement has no plan, kubectl get modelplacement NAME -o wide says.`,
 		},
 	}
 	live.cluster.Add(command)
+	live.cluster.Complete(command, cluster.APlacement)
 	measured.Add(command)
 	term.AddOutput(command, &output, append([]term.Format{term.FormatExplain}, term.NamedFormats...)...)
 	return command

@@ -42,6 +42,7 @@ somebody else were free: the cause is what the placement would fit without.`,
 		},
 	}
 	live.cluster.Add(command)
+	live.cluster.Complete(command, cluster.APlacement, cluster.APod, cluster.ANode, cluster.ADevice)
 	term.AddOutput(command, &output, term.Formats...)
 	return command
 }
@@ -157,8 +158,8 @@ func (a *asker) fits(p *v1alpha1.ModelPlacement) func(*v1alpha1.ModelPlacement, 
 	if err != nil {
 		return nil
 	}
-	return func(_ *v1alpha1.ModelPlacement, in fleet.State) bool {
-		d := &decision{placement: &m.Placements[0]}
+	return func(other *v1alpha1.ModelPlacement, in fleet.State) bool {
+		d := &decision{placement: other.DeepCopy()}
 		d.standing = m.standingOf(d.placement)
 		now := fleet.NewSnapshot(in)
 		_, err := plan.Within(a.ctx, now.Cluster(d.placement.UID, d.standing.own, d.standing.shuns), d.request(now, m, resolved))

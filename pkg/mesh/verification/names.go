@@ -24,7 +24,7 @@ func SecretName(mesh string) string { return mesh + "-mesh-key" }
 // is no end.
 func Final(m *v1alpha1.DeviceMesh, asked *v1alpha1.Verification) bool {
 	c := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionVerified)
-	if !asked.Asked() || c == nil || c.ObservedGeneration != m.Generation || !asked.Counts(c.LastTransitionTime.Time) {
+	if !asked.Asked() || c == nil || c.ObservedGeneration != m.Generation || !asked.Counts(c.LastTransitionTime) {
 		return false
 	}
 	return c.Status == metav1.ConditionTrue || c.Status == metav1.ConditionFalse && asked.Mode == v1alpha1.VerificationReport

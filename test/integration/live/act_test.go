@@ -22,6 +22,7 @@ func cordons(w *world) {
 		w.same("cordoned devices", fmt.Sprint(want), fmt.Sprint(w.inventory("mi300x-0").Spec.CordonedDevices))
 	}
 	w.same("tried", "device/mi300x-0/"+id+" cordoned (dry run)\n", w.asks("cordon", "device/mi300x-0/"+id, "--dry-run"))
+	w.same("told", "device/mi300x-0/"+id+" cordoned (dry run)\n", w.asks("cordon", "device/mi300x-0/"+id, "--dry-run=client"))
 	cordoned(other)
 	w.same("by its path", "device/mi300x-0/"+id+" cordoned\n", w.asks("cordon", "device/mi300x-0/"+id))
 	cordoned(id, other)

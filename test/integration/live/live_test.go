@@ -15,6 +15,7 @@ func TestCommands(t *testing.T) {
 		{"tree", tree},
 		{"why", whyOf},
 		{"ui", ui},
+		{"completion", completes},
 		{"the page of the plugin", documented},
 		{"top watches", topWatch},
 		{"explain", explains},

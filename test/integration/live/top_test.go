@@ -30,10 +30,18 @@ func top(w *world) {
 	w.same("fleet by its name", w.asks("top"), w.asks("top", "fleet"))
 }
 
+func (w *world) page() *clitest.Page {
+	w.Helper()
+	return clitest.ReadPage(w.T, filepath.Join("..", "..", "..", "docs", "use", "plugin.md"))
+}
+
 // documented holds the page of the plugin to what its commands print. The tenant has its rights already.
 func documented(w *world) {
-	page := clitest.ReadPage(w.T, filepath.Join("..", "..", "..", "docs", "use", "plugin.md"))
-	for _, command := range []string{"top", "top devices", "tree mp/tensor -n " + home} {
+	page := w.page()
+	for _, command := range []string{
+		"top", "top devices", "tree mp/tensor -n " + home, "why mp/too-large -n " + home, "why device/mi300x-0/amd-0000:05:00.0",
+		"cordon device/mi300x-0/amd-0000:27:00.0 --dry-run", "replan mp/single -n " + home + " --dry-run",
+	} {
 		page.Show(w.T, command, w.asks(strings.Fields(command)...))
 	}
 	page.Show(w.T, "top -n "+home, w.checked(w.run(0, w.of("tenant"), "top", "-n", home), nil))

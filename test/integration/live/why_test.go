@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,6 +23,7 @@ import (
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/binding"
 	"github.com/rankwright/rankwright/pkg/why"
+	"github.com/rankwright/rankwright/test/controlplane"
 	"github.com/rankwright/rankwright/test/operation"
 )
 
@@ -33,19 +34,21 @@ type situation struct {
 	hosts []string
 	// edit is what the placement asks for beside its nodes.
 	edit func(*v1alpha1.ModelPlacementSpec)
-	// before prepares the nodes, after the pod that was made.
-	before, after func(*world, *situation)
-	// What is answered: a reason, the first command, and words of the first evidence. Whether the command alone ends the cause is tried where it is changed.
+	// before prepares the nodes.
+	before func(*world, *situation)
+	// What is answered: a reason, the first command, and words of the first evidence.
 	reason, command, evidence string
-	ends                      bool
+	// ends says that the command alone ends the cause, shown that the page of the plugin has the answer.
+	ends, shown bool
 }
 
 const (
 	l40s   = "nvidia-l40s-4"
 	h100   = "nvidia-h100-8"
 	mi300x = "amd-mi300x-8"
-	// poor is a namespace that may have two devices.
-	poor = "team-poor"
+	// waiting is the namespace of pods that are pending, poor one that may have two devices.
+	waiting = "team-c"
+	poor    = "team-poor"
 )
 
 func tensor(n int32) func(*v1alpha1.ModelPlacementSpec) {
@@ -56,7 +59,7 @@ func tensor(n int32) func(*v1alpha1.ModelPlacementSpec) {
 var situations = []situation{
 	{
 		name: "stranger", hosts: []string{l40s}, edit: tensor(4), before: func(w *world, s *situation) { w.takeDevice(s.name+"-0", "notebook-0") },
-		reason: "TakenByStrangers", command: "kubectl delete pod notebook-0 -n team-b", evidence: "pod team-b/notebook-0 holds nvidia-0000:81:00.0 of stranger-0",
+		reason: "TakenByStrangers", command: "kubectl delete pod notebook-0 -n team-b", evidence: "pod team-b/notebook-0 holds nvidia-0000:81:00.0 of stranger-0", shown: true,
 	},
 	{
 		name: "unhealthy", hosts: []string{h100}, edit: tensor(8), before: func(w *world, s *situation) { w.spoilDevice(s.name + "-0") },
@@ -68,7 +71,7 @@ var situations = []situation{
 	},
 	{
 		name: "vendor", hosts: []string{mi300x}, edit: func(s *v1alpha1.ModelPlacementSpec) { s.Engine = v1alpha1.EngineTensorRTLLM },
-		reason: "WrongEngine", command: "kubectl patch mp vendor", evidence: "TensorRT-LLM", ends: true,
+		reason: "WrongEngine", command: "kubectl patch mp vendor", evidence: "engine does not run", ends: true,
 	},
 	{
 		name: "quota", hosts: []string{l40s}, edit: tensor(4),
@@ -77,24 +80,25 @@ var situations = []situation{
 	{
 		name: "claim", hosts: []string{l40s}, edit: func(s *v1alpha1.ModelPlacementSpec) { tensor(4)(s); s.Enforcement = v1alpha1.EnforcementClaim },
 		before: func(w *world, s *situation) { w.offerDevices(s.name + "-0") },
-		reason: "ClaimTaken", command: "kubectl delete pods other -n team-a", evidence: "nvidia-0000:01:00.0 is gpu-0 of pool claim-0, which is allocated to claim team-a/other", ends: true,
+		reason: "ClaimTaken", command: "kubectl delete pods other -n team-c", evidence: "nvidia-0000:01:00.0 is gpu-0 of pool claim-0, which is allocated to claim team-c/other",
 	},
 	{
 		name: "drained", hosts: []string{mi300x}, edit: tensor(4), before: func(w *world, s *situation) { w.cordonNode(s.name + "-0") },
-		reason: "NodeDrained", command: "kubectl uncordon drained-0", evidence: "spec.unschedulable of node drained-0 is true", ends: true,
+		reason: "NodeDrained", command: "kubectl uncordon drained-0", evidence: "spec.unschedulable of node drained-0 is true", ends: true, shown: true,
 	},
 	{
 		name: "large", hosts: []string{l40s}, edit: func(s *v1alpha1.ModelPlacementSpec) {
 			name := "Llama-3.1-405B"
 			s.Model = v1alpha1.ModelSource{Name: &name}
 		},
-		reason: "TooLarge", command: "kubectl ", evidence: "No copy",
+		reason: "TooLarge", command: "kubectl edit mp large", evidence: "Llama-3.1-405B does not fit",
 	},
 }
 
 func TestWhyPodsArePending(t *testing.T) {
-	w := &world{World: operation.New(t, cluster, home), kubeconfig: cluster.Kubeconfig(), kubeconfigs: t.TempDir()}
+	w := &world{World: operation.New(t, cluster, waiting), kubeconfig: cluster.Kubeconfig(), kubeconfigs: t.TempDir()}
 	w.Install(admissionv1.Fail)
+	t.Cleanup(w.clear)
 	for _, name := range []string{"team-b", poor} {
 		w.Must(client.IgnoreAlreadyExists(w.Create(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})))
 	}
@@ -117,7 +121,7 @@ func (s *situation) namespace() string {
 	if s.name == "quota" {
 		return poor
 	}
-	return home
+	return waiting
 }
 
 // try makes the situation, asks why its pod is pending, and tries the first command where it is said to end the cause.
@@ -131,13 +135,16 @@ func (s *situation) try(w *world) {
 	pod := w.pend(s)
 	ask := []string{"why", "pod/" + pod.Name, "-n", pod.Namespace}
 	var got why.Answer
+	w.Cleanup(func() {
+		if w.Failed() {
+			w.Logf("the answer was %+v", got)
+		}
+	})
 	w.Eventually("the pod's cause is "+s.reason, func(context.Context) bool {
 		got = clitest.Object[why.Answer](w.T, w.asks(append(ask, "-o", "json")...))
-		return got.Reason == s.reason && len(got.Evidence) > 0 && strings.Contains(got.Evidence[0], s.evidence)
+		return got.Reason == s.reason && len(got.Evidence) > 0 && strings.Contains(got.Evidence[0], s.evidence) &&
+			len(got.Commands) > 0 && strings.HasPrefix(got.Commands[0], s.command)
 	})
-	if len(got.Commands) == 0 || !strings.HasPrefix(got.Commands[0], s.command) {
-		w.Fatalf("commands %q; want %q first", got.Commands, s.command)
-	}
 	text := w.checked(w.run(80, w.kubeconfig, ask...), ask)
 	head := strings.Join(strings.SplitN(text, "\n", 6)[:5], "\n")
 	for _, part := range []string{"Cause:   ", "\nTry:     " + s.command, "\nSeen:    " + strings.Join(strings.Fields(got.Evidence[0])[:2], " ")} {
@@ -146,6 +153,11 @@ func (s *situation) try(w *world) {
 		}
 	}
 	w.same("of its placement", got.Cause, strings.TrimSpace(w.asks("why", "mp/"+s.name, "-n", s.namespace(), "-o", "jsonpath={.cause}")))
+	if s.shown {
+		page := w.page()
+		page.Show(w.T, strings.Join(ask, " "), w.asks(ask...))
+		page.Hold(w.T)
+	}
 	if s.ends {
 		w.kubectl(got.Commands[0])
 		w.Eventually("the cause is gone", func(context.Context) bool {
@@ -170,6 +182,9 @@ func (w *world) pend(s *situation) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: s.name + "-pod", Labels: map[string]string{v1alpha1.LabelPlacement: s.name, binding.LabelIndex: "0"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "engine", Image: "engine"}}, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}},
+	}
+	if p.Spec.Enforcement != v1alpha1.EnforcementClaim { // a pod that asks for devices by their number may come before there is a plan
+		pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("4")}
 	}
 	w.Must(w.Create(w.Context(), pod))
 	return pod
@@ -227,12 +242,12 @@ func (w *world) offerDevices(node string) {
 	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.DRADeviceClass}}
 	w.Must(client.IgnoreAlreadyExists(w.Create(w.Context(), class)))
 	claim := &resourcev1.ResourceClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: "other"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: waiting, Name: "other"},
 		Spec:       resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "any", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: v1alpha1.DRADeviceClass}}}}},
 	}
 	w.Must(w.Create(w.Context(), claim))
 	w.Must(w.Create(w.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: "other"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: waiting, Name: "other"},
 		Spec: corev1.PodSpec{
 			ResourceClaims: []corev1.PodResourceClaim{{Name: "any", ResourceClaimName: &claim.Name}},
 			Containers:     []corev1.Container{{Name: "c", Image: "c", Resources: corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "any"}}}}},
@@ -248,10 +263,8 @@ func (w *world) offerDevices(node string) {
 // kubectl runs a command as a shell would, as the administrator.
 func (w *world) kubectl(command string) {
 	w.Helper()
-	folder := os.Getenv("KUBEBUILDER_ASSETS")
-	if _, err := os.Stat(filepath.Join(folder, "kubectl")); err != nil {
-		w.Skip("no kubectl beside the API server")
-	}
+	folder, err := controlplane.FindAssets()
+	w.Must(err)
 	run := exec.CommandContext(w.Context(), "sh", "-c", command)
 	run.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig, "PATH="+folder+":"+os.Getenv("PATH"))
 	if out, err := run.CombinedOutput(); err != nil {
@@ -290,7 +303,31 @@ func whyOf(w *world) {
 		}
 	}
 	tenant := w.run(0, w.of("tenant"), "why", "mp/too-large", "-n", home)
-	if tenant.Code != term.ExitOK || !strings.HasPrefix(tenant.Out, "Cause:   The model is too large") || !strings.Contains(tenant.Out, "Not permitted: acceleratorinventories, nodes, leases") {
+	if tenant.Code != term.ExitOK || !strings.HasPrefix(tenant.Out, "Cause:   The model is too large: one copy needs") || !strings.Contains(tenant.Out, "Not permitted: acceleratorinventories, nodes, leases") {
 		w.Errorf("a tenant: exit code %d, errors %q, output %s", tenant.Code, tenant.Err, tenant.Out)
+	}
+}
+
+// completes completes arguments with what the cluster has; nothing where it cannot be asked.
+func completes(w *world) {
+	for text, want := range map[string]string{
+		"why":                           "mp/ pod/ node/ device/ :6",
+		"why m":                         "mp/ :6",
+		"why mp/te":                     "mp/tensor :4",
+		"why pod/":                      "pod/single-0 :4",
+		"tree modelplacement/":          "modelplacement/pipeline modelplacement/single modelplacement/tensor modelplacement/too-large :4",
+		"tree node/":                    ":6",
+		"cordon node/":                  "node/h100-0 node/l40s-0 node/mi300x-0 :4",
+		"cordon device/l40s-0/nvidia-":  "device/l40s-0/nvidia-0000:01:00.0 device/l40s-0/nvidia-0000:41:00.0 device/l40s-0/nvidia-0000:81:00.0 device/l40s-0/nvidia-0000:c1:00.0 :4",
+		"replan --kubeconfig /none mp/": ":4",
+	} {
+		command, about, _ := strings.Cut(text, " ")
+		args := []string{"__complete", command, "--kubeconfig", w.kubeconfig, "-n", home}
+		args = append(args, strings.Fields(about)...)
+		if about == "" {
+			args = append(args, "")
+		}
+		r := w.run(0, "", args...)
+		w.same(text, want, strings.Join(strings.Fields(r.Out), " "))
 	}
 }

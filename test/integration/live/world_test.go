@@ -59,6 +59,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{World: operation.New(t, cluster, home), kubeconfig: cluster.Kubeconfig(), kubeconfigs: t.TempDir()}
 	w.Install(admissionv1.Fail)
+	t.Cleanup(w.clear)
 	for _, name := range []string{"h100-0", "l40s-0", "mi300x-0"} {
 		w.addHost(name)
 	}
@@ -70,6 +71,15 @@ func newWorld(t *testing.T) *world {
 	}
 	w.runSingle()
 	return w
+}
+
+// clear deletes what the test made.
+func (w *world) clear() {
+	w.Clear()
+	ctx := context.WithoutCancel(w.Context())
+	for _, kind := range []client.Object{&v1alpha1.AcceleratorInventory{}, &corev1.Node{}} {
+		_ = w.DeleteAllOf(ctx, kind)
+	}
 }
 
 // addHost makes the node of a recorded host, as its agent would see it.
