@@ -23,7 +23,7 @@ func NewExplain(streams term.Streams) *cobra.Command {
 byte on a device, every part of a token's time, and why these nodes. It is computed anew from the plan, the placement
 and the cluster as it is now, in which the plan's own devices count as free.
 
-Why a placement has no plan, kubectl get modelplacement NAME -o wide says.`,
+Why a placement has no plan, kubectl rankwright why mp/NAME says.`,
 		Example: `  kubectl rankwright explain mp/llama
   kubectl rankwright explain mp/llama -n team-a --context production`,
 		Args: cluster.OneTarget("explain mp/NAME"),

@@ -204,5 +204,5 @@ func (d *decision) standingText() string {
 
 // errNoPlan ends a command that is about the plan in force of a placement that has none.
 func errNoPlan(p *v1alpha1.ModelPlacement) error {
-	return fmt.Errorf("no plan is in force: kubectl get mp %s -n %s -o wide says why", p.Name, p.Namespace)
+	return fmt.Errorf("no plan is in force: kubectl rankwright why mp/%s -n %s says why", p.Name, p.Namespace)
 }

@@ -132,7 +132,7 @@ func explains(w *world) {
 	}
 	clitest.Golden(w.T, "live-recommend.txt", w.asks("recommend", "--model", "Llama-3.1-8B", "-n", home))
 	for command, want := range map[string]string{
-		"explain mp/too-large -n team-a": "placement team-a/too-large: no plan is in force: kubectl get mp too-large -n team-a -o wide says why",
+		"explain mp/too-large -n team-a": "placement team-a/too-large: no plan is in force: kubectl rankwright why mp/too-large -n team-a says why",
 		"explain mp/singel -n team-a":    "there is no placement singel in namespace team-a: did you mean single",
 		"plan --offline -f -":            "no ModelPlacement in the files",
 	} {
