@@ -51,7 +51,7 @@ func TestDocumentedCommands(t *testing.T) {
 func TestUnknownIn(t *testing.T) {
 	for line, want := range map[string]string{
 		"plan -f - -o explain | less --fast":   "",
-		"top -A --watch # --all":               "",
+		"top placements -A --watch # --all":    "",
 		"model inspect PATH":                   "",
 		"plan --modell x":                      "--modell",
 		"fly --high":                           "fly",
@@ -68,6 +68,7 @@ func TestUnknownIn(t *testing.T) {
 // unknownIn is what the plugin does not know of a command line: a command or a flag, and "" where it knows all.
 func unknownIn(line string) string {
 	root := newRoot(term.Streams{})
+	root.InitDefaultCompletionCmd()
 	var words []string
 	for _, w := range word.FindAllString(line, -1) {
 		if ends.MatchString(w) {

@@ -107,7 +107,7 @@ func (b *tab) run(script string) {
 func (b *tab) awaits(expression string) {
 	b.Helper()
 	script := fmt.Sprintf("new Promise((done) => { const end = Date.now() + %d; const look = () => { if (%s) done(''); else if (Date.now() > end) done(where()); else setTimeout(look, 20); }; "+
-		"const where = () => location.hash + ', focus on ' + document.activeElement.cloneNode().outerHTML + ', search for ' + document.querySelector('#search')?.value; look(); })", (patience/2).Milliseconds(), expression)
+		"const where = () => location.hash + ', focus on ' + document.activeElement.cloneNode().outerHTML + ', search for ' + document.querySelector('#search')?.value; look(); })", (patience / 2).Milliseconds(), expression)
 	if where := get[string](b, script); where != "" {
 		b.Fatalf("awaited in vain: %s; the page is at %s", expression, where)
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/internal/cli/term"
-	"github.com/rankwright/rankwright/pkg/holding"
 )
 
 // desk is that of two simulated nodes, and what plan would read of them.
