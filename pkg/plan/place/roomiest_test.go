@@ -46,7 +46,8 @@ func TestSitesAreInOrderWhateverIsTaken(t *testing.T) {
 			for range rapid.IntRange(0, 3).Draw(t, "changed") {
 				s := &l.sites[rapid.IntRange(0, len(l.sites)-1).Draw(t, "site")]
 				for _, at := range w.pool.Parts[s.parts[0]].Devices {
-					if w.taken.remove([]int32{at}); rapid.Bool().Draw(t, "taken") {
+					w.taken.remove([]int32{at})
+					if rapid.Bool().Draw(t, "taken") {
 						w.taken.Add(at)
 					}
 				}

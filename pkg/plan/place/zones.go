@@ -44,7 +44,8 @@ func (w *placer) mayHold(zone int32) int {
 			if w.alike && w.taken.has(part.Devices[i]) {
 				continue // in all zones of the form, as in the first
 			}
-			if free++; free%group == 0 {
+			free++
+			if free%group == 0 {
 				caps = append(caps, capacity)
 			}
 		}
