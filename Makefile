@@ -73,8 +73,6 @@ lint: ## Check formatting, vet, linters, and that generated files are up to date
 # Nothing in these packages of the product runs at once (a test holds them to it): the race detector, under which they take ten times as long, has
 # nothing to find there.
 COMPUTING := ./pkg/cost ./pkg/estimate ./pkg/memory ./pkg/mesh ./pkg/model/... ./pkg/occupancy ./pkg/plan/... ./test/agreement ./tools/fit/...
-# These wait for servers more than they compute.
-WAITING := ./test/chart ./test/integration/...
 
 # By itself: it is measured how fast the page is.
 .PHONY: browser
@@ -85,19 +83,16 @@ browser: ## Measure the plugin's page on a large fleet in headless Chromium
 .PHONY: test
 test: compiler ## Run all tests, with the race detector where anything runs at once, against a real API server where they need one
 	@tools/install.sh $(CONTROL_PLANE) $(CHART_TOOLS)
-	@$(MAKE) --no-print-directory -j3 test-waiting test-racing test-computing
-
-.PHONY: test-waiting
-test-waiting:
-	@GO="$(GO)" tools/race.sh $(WAITING)
+	@$(MAKE) --no-print-directory -j2 test-racing test-computing
 
 .PHONY: test-racing
 test-racing:
-	@GO="$(GO)" tools/race.sh $$($(GO) list ./... | grep -vxFf <($(GO) list $(COMPUTING) $(WAITING)))
+	@GO="$(GO)" tools/race.sh $$($(GO) list ./... | grep -vxFf <($(GO) list $(COMPUTING)))
 
+# It fills what the others leave of the processors while they wait.
 .PHONY: test-computing
 test-computing:
-	@nice $(GO) test -vet=off -timeout 60m $(COMPUTING)
+	@nice -n 19 $(GO) test -vet=off -timeout 60m $(COMPUTING)
 
 .PHONY: exhaustive
 exhaustive: ## Run every case of what make test, slowed by the race detector, takes a sample of
