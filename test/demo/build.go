@@ -16,7 +16,7 @@ import (
 var tools = []string{"etcd", "kube-apiserver", "kube-scheduler", "kube-controller-manager", "kubectl"}
 
 // commands are the parts of Rankwright that the demo runs.
-var commands = []string{"node-agent", "operator"}
+var commands = []string{"node-agent", "operator", "kubectl-rankwright"}
 
 // build builds what is missing; the scripts say what they do. Tools that are there already are used, of another patch too; those of a folder
 // that the user names are left to the user.
@@ -31,7 +31,7 @@ func build(ctx context.Context, root, assets string) error {
 			return fmt.Errorf("%w: run `make tools`, or unset %s", err, controlplane.AssetsEnv)
 		}
 	}
-	args := []string{"building " + strings.Join(commands, " and "), "go", "build", "-tags=grpcnotrace", "-trimpath", "-ldflags=-s -w", "-o", "bin" + string(filepath.Separator)}
+	args := []string{"building " + strings.Join(commands, ", "), "go", "build", "-tags=grpcnotrace", "-trimpath", "-ldflags=-s -w", "-o", "bin" + string(filepath.Separator)}
 	for _, name := range commands {
 		args = append(args, "./cmd/"+name)
 	}

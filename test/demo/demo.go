@@ -60,13 +60,26 @@ func (d *demo) run(interrupt context.Context, keep bool) error {
 	if !keep {
 		return nil
 	}
-	fmt.Printf("\nEverything is left running. In another terminal:\n\n  export KUBECONFIG=%s\n  export PATH=%s:$PATH\n\nCtrl-C stops it.\n",
-		d.cluster.Kubeconfig(), d.assets)
-	<-ctx.Done()
-	if interrupt.Err() != nil {
+	fmt.Printf("\nEverything is left running. In another terminal:\n\n  export KUBECONFIG=%s\n  export PATH=%s:%s:$PATH\n  kubectl rankwright top\n\nCtrl-C stops it.\n",
+		d.cluster.Kubeconfig(), d.assets, filepath.Join(d.root, "bin"))
+	err := d.serve(ctx)
+	switch {
+	case interrupt.Err() != nil:
 		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	default:
+		return fmt.Errorf("the page ended by itself: %w", err)
 	}
-	return context.Cause(ctx)
+}
+
+// serve serves the plugin's page, which prints its address, until the context ends.
+func (d *demo) serve(ctx context.Context) error {
+	return process.Run(ctx, process.Spec{
+		Name: "the page",
+		Path: filepath.Join(d.root, "bin", "kubectl-rankwright"),
+		Args: []string{"ui", "--kubeconfig", d.cluster.Kubeconfig(), "--open=false"},
+	}, time.Second)
 }
 
 // explain shows how far the placements came when a step failed; that it cannot be shown is no news then.
