@@ -25,10 +25,11 @@ func readOffer(ctx context.Context, reader client.Reader, key types.NamespacedNa
 	placement := &v1alpha1.ModelPlacement{}
 	if found, err := objects.Read(ctx, reader, key, placement); err != nil {
 		return nil, err
-	} else if found {
-		offer.Placement = placement
+	} else if !found {
+		return offer, nil
 	}
-	plan, err := planInForce(ctx, reader, key)
+	offer.Placement = placement
+	plan, err := readPlan(ctx, reader, placement)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +37,7 @@ func readOffer(ctx context.Context, reader client.Reader, key types.NamespacedNa
 	made := &v1alpha1.DeviceMesh{}
 	if found, err := objects.Read(ctx, reader, key, made); err != nil {
 		return nil, err
-	} else if found && plan != nil && made.Spec.Plan == plan.Name && made.Spec.Placement.UID == plan.Spec.Placement.UID && made.DeletionTimestamp.IsZero() {
+	} else if found && plan != nil && made.Spec.Plan == plan.Name && made.Spec.Placement.Is(placement) && made.DeletionTimestamp.IsZero() {
 		offer.Mesh = made
 	}
 	if !offer.Complete() {
@@ -48,17 +49,23 @@ func readOffer(ctx context.Context, reader client.Reader, key types.NamespacedNa
 	return offer, err
 }
 
-// planInForce returns the active plan of a placement with the highest revision; nil where there is none.
-func planInForce(ctx context.Context, reader client.Reader, key types.NamespacedName) (*v1alpha1.ShardingPlan, error) {
+// readPlan returns the plan in force of a placement; nil where there is none.
+func readPlan(ctx context.Context, reader client.Reader, placement *v1alpha1.ModelPlacement) (*v1alpha1.ShardingPlan, error) {
 	var plans v1alpha1.ShardingPlanList
-	if err := reader.List(ctx, &plans, client.InNamespace(key.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: key.Name}); err != nil {
-		return nil, fmt.Errorf("list plans of placement %s: %w", key, err)
+	if err := reader.List(ctx, &plans, client.InNamespace(placement.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: placement.Name}); err != nil {
+		return nil, fmt.Errorf("list plans of placement %s: %w", client.ObjectKeyFromObject(placement), err)
 	}
-	active := ledger.InForce(slices.DeleteFunc(plans.Items, func(p v1alpha1.ShardingPlan) bool { return p.Spec.Placement.Name != key.Name }))
+	return inForce(plans.Items, placement), nil
+}
+
+// inForce returns the active plan of a placement with the highest revision; nil where there is none. A plan of an earlier placement of the name,
+// which may still be seen beside the new one, gives nobody a place.
+func inForce(plans []v1alpha1.ShardingPlan, placement *v1alpha1.ModelPlacement) *v1alpha1.ShardingPlan {
+	active := ledger.InForce(slices.DeleteFunc(plans, func(p v1alpha1.ShardingPlan) bool { return !p.Spec.Placement.Is(placement) }))
 	if len(active) == 0 {
-		return nil, nil
+		return nil
 	}
-	return &active[len(active)-1], nil
+	return &active[len(active)-1]
 }
 
 // servedBy returns the extended resource of each device of some hosts that a device plugin serves. DRA drivers serve by claims and
