@@ -110,7 +110,7 @@ var rooms = []room{
 		folder: "internal/cli/cluster", imports: []string{api, words, "internal/cli/term", "internal/version", "pkg/holding", "pkg/why"},
 		world: []string{"k8s.io/client-go", "net", "time"},
 	},
-	{folder: "internal/cli/page", imports: []string{api, words, "pkg/fleet", "pkg/holding", "pkg/mesh"}, world: []string{"crypto/rand", "net", "time"}},
+	{folder: "internal/cli/page", imports: []string{api, words, "pkg/fleet", "pkg/holding", "pkg/mesh", "pkg/why"}, world: []string{"crypto/rand", "net", "time"}},
 	{folder: "internal/cli", imports: []string{
 		api, words, "internal/cli/cluster", "internal/cli/page", "internal/cli/term", "internal/version", "pkg/accelerator", "pkg/binding", "pkg/cost", "pkg/detect", "pkg/engine",
 		"pkg/estimate", "pkg/fleet", "pkg/holding", "pkg/inventory", "pkg/launch", "pkg/memory", "pkg/mesh", "pkg/model", "pkg/plan", "pkg/plan/explain", "pkg/plan/synthetic",

@@ -14,8 +14,9 @@ func (s *standing) patches() []string {
 	}
 	var commands []string
 	for i := range s.Status.Shortfall.Suggestions {
-		if suggestion := &s.Status.Shortfall.Suggestions[i]; len(suggestion.Edits) > 0 {
-			commands = append(commands, commandf("patch mp %s -n %s --type merge -p %s # %s", s.Name, s.Namespace, quoted(merged(suggestion.Edits)), suggestion.Change))
+		suggestion := &s.Status.Shortfall.Suggestions[i]
+		if command := PatchCommand(s.ModelPlacement, suggestion.Edits); command != "" {
+			commands = append(commands, command+" # "+suggestion.Change)
 		}
 	}
 	return commands
@@ -33,10 +34,27 @@ func (s *standing) changes() []string {
 	return texts
 }
 
-// merged are edits as a merge patch.
-func merged(edits []v1alpha1.FieldEdit) string {
+// PatchCommand is the command that makes edits of a placement. It is empty where there are none, and where a merge patch cannot express them: it
+// cannot change one item of a list.
+func PatchCommand(p *v1alpha1.ModelPlacement, edits []v1alpha1.FieldEdit) string {
+	patch, ok := merged(edits)
+	if !ok {
+		return ""
+	}
+	namespace := ""
+	if p.Namespace != "" {
+		namespace = " -n " + p.Namespace
+	}
+	return commandf("patch mp %s%s --type merge -p %s", p.Name, namespace, quoted(patch))
+}
+
+// merged are edits as a merge patch; false where there is none.
+func merged(edits []v1alpha1.FieldEdit) (patch string, ok bool) {
 	root := map[string]any{}
 	for _, edit := range edits {
+		if strings.ContainsAny(edit.Path, "[]'\"\\") || !json.Valid([]byte(edit.Value)) {
+			return "", false
+		}
 		in, path := root, strings.Split(edit.Path, ".")
 		for _, key := range path[:len(path)-1] {
 			below, is := in[key].(map[string]any)
@@ -49,10 +67,7 @@ func merged(edits []v1alpha1.FieldEdit) string {
 		in[path[len(path)-1]] = json.RawMessage(edit.Value)
 	}
 	text, err := json.Marshal(root)
-	if err != nil { // the operator wrote a value that is no JSON
-		return "{}"
-	}
-	return string(text)
+	return string(text), err == nil && len(edits) > 0
 }
 
 // quoted is a text as one word of a shell.

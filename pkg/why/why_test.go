@@ -157,9 +157,20 @@ func TestPods(t *testing.T) {
 
 // Edits of one suggestion become one patch, which a shell takes as one word.
 func TestPatch(t *testing.T) {
-	got := merged([]v1alpha1.FieldEdit{{Path: "spec.parallelism.tensor", Value: "2"}, {Path: "spec.parallelism.pipeline", Value: "null"}, {Path: "spec.engine", Value: `"vLLM"`}})
-	if want := `{"spec":{"engine":"vLLM","parallelism":{"pipeline":null,"tensor":2}}}`; got != want {
-		t.Errorf("%s; want %s", got, want)
+	p := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Namespace: "home", Name: "llm"}}
+	for want, edits := range map[string][]v1alpha1.FieldEdit{
+		`kubectl patch mp llm -n home --type merge -p '{"spec":{"engine":"vLLM","parallelism":{"pipeline":null,"tensor":2}}}'`: {
+			{Path: "spec.parallelism.tensor", Value: "2"}, {Path: "spec.parallelism.pipeline", Value: "null"}, {Path: "spec.engine", Value: `"vLLM"`},
+		},
+		`kubectl patch mp llm -n home --type merge -p '{"spec":{"engine":"it'\''s"}}'`: {{Path: "spec.engine", Value: `"it's"`}},
+		"": {{Path: "spec.devices.products[0]", Value: `"H100"`}},
+	} {
+		if got := PatchCommand(p, edits); got != want {
+			t.Errorf("%s; want %s", got, want)
+		}
+	}
+	if got := PatchCommand(p, nil); got != "" {
+		t.Errorf("%s for no edits", got)
 	}
 	if got, want := quoted("it's"), `'it'\''s'`; got != want {
 		t.Errorf("%s; want %s", got, want)

@@ -56,11 +56,10 @@ func TestRefusal(t *testing.T) {
 		}},
 		{Kind: "Devices", Change: "8 more devices"},
 		{Kind: "Odd", Change: "an item of a list", Edits: []v1alpha1.FieldEdit{{Path: "spec.devices.products[0]", Value: `"x"`}}},
-		{Kind: "Quoted", Change: "a quote", Edits: []v1alpha1.FieldEdit{{Path: "spec.engine", Value: `"it's"`}}},
 	}}
 	r := refusalOf(p)
-	want := `kubectl patch modelplacement large -n team-a --type=merge -p '{"spec":{"quantization":"FP8","workload":{"inference":{"maxSequences":2}}}}'`
-	if len(r.Remedies) != 4 || r.Remedies[0].Command != want {
+	want := `kubectl patch mp large -n team-a --type merge -p '{"spec":{"quantization":"FP8","workload":{"inference":{"maxSequences":2}}}}'`
+	if len(r.Remedies) != 3 || r.Remedies[0].Command != want {
 		t.Fatalf("the remedies are %+v, want the command %s", r.Remedies, want)
 	}
 	for _, m := range r.Remedies[1:] {

@@ -1,14 +1,11 @@
 package page
 
 import (
-	"encoding/json"
-	"fmt"
-	"strings"
-
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/why"
 )
 
 // Refusal is why a placement has no plan.
@@ -38,41 +35,8 @@ func refusalOf(p *v1alpha1.ModelPlacement) *Refusal {
 	if r.Shortfall != nil {
 		for i := range r.Shortfall.Suggestions {
 			s := &r.Shortfall.Suggestions[i]
-			r.Remedies = append(r.Remedies, Remedy{s.Kind, s.Change, patchOf(p, s.Edits)})
+			r.Remedies = append(r.Remedies, Remedy{s.Kind, s.Change, why.PatchCommand(p, s.Edits)})
 		}
 	}
 	return r
-}
-
-// patchOf is the command that makes edits. Those that a merge of objects cannot express, such as one item of a list, have none.
-func patchOf(p *v1alpha1.ModelPlacement, edits []v1alpha1.FieldEdit) string {
-	if len(edits) == 0 {
-		return ""
-	}
-	patch := map[string]any{}
-	for _, edit := range edits {
-		if strings.ContainsAny(edit.Path, "[]'\"\\") || !json.Valid([]byte(edit.Value)) || strings.Contains(edit.Value, "'") {
-			return ""
-		}
-		at := patch
-		steps := strings.Split(edit.Path, ".")
-		for _, step := range steps[:len(steps)-1] {
-			inner, is := at[step].(map[string]any)
-			if !is {
-				inner = map[string]any{}
-				at[step] = inner
-			}
-			at = inner
-		}
-		at[steps[len(steps)-1]] = json.RawMessage(edit.Value)
-	}
-	text, err := json.Marshal(patch)
-	if err != nil {
-		return ""
-	}
-	namespace := ""
-	if p.Namespace != "" {
-		namespace = " -n " + p.Namespace
-	}
-	return fmt.Sprintf("kubectl patch modelplacement %s%s --type=merge -p '%s'", p.Name, namespace, text)
 }
