@@ -149,12 +149,12 @@ func kept(plan *v1alpha1.ShardingPlan) error {
 }
 
 // Release deletes a plan, which frees its devices. It needs no fence, because nobody gains by it before it is done. A
-// plan that is gone, or was made anew under the name, is no error.
+// plan that is gone is no error.
 func (l *Ledger) Release(ctx context.Context, plan *v1alpha1.ShardingPlan) error {
 	return objects.Delete(ctx, l.Writer, plan)
 }
 
-// discard deletes a plan that was never committed, unless it changed since it was read: then it was activated, and stays.
+// discard deletes a plan that was never committed, unless it changed since it was read, which is a conflict: then it was activated, and stays.
 func (l *Ledger) discard(ctx context.Context, plan *v1alpha1.ShardingPlan) error {
 	return objects.DeleteUnchanged(ctx, l.Writer, plan)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -19,14 +18,14 @@ func Read(ctx context.Context, reader client.Reader, key client.ObjectKey, into 
 	return err == nil, nil
 }
 
-// Delete deletes an object that was read, and in the background what it owns. An object that is gone, or was made anew under its
-// name, is no error.
+// Delete deletes an object that was read, and in the background what it owns. An object that is gone is no error. One that was made anew under its
+// name is a conflict, which the API server may answer for other reasons too: then the object is still there, and is to be read again.
 func Delete(ctx context.Context, writer client.Writer, object client.Object) error {
 	uid := object.GetUID()
 	return deleteIf(ctx, writer, object, client.Preconditions{UID: &uid})
 }
 
-// DeleteUnchanged deletes an object as Delete does, unless anything of it changed since it was read.
+// DeleteUnchanged deletes an object as Delete does, unless anything of it changed since it was read, which is a conflict.
 func DeleteUnchanged(ctx context.Context, writer client.Writer, object client.Object) error {
 	uid, version := object.GetUID(), object.GetResourceVersion()
 	return deleteIf(ctx, writer, object, client.Preconditions{UID: &uid, ResourceVersion: &version})
@@ -34,7 +33,7 @@ func DeleteUnchanged(ctx context.Context, writer client.Writer, object client.Ob
 
 func deleteIf(ctx context.Context, writer client.Writer, object client.Object, conditions client.Preconditions) error {
 	err := writer.Delete(ctx, object, conditions, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	if client.IgnoreNotFound(err) == nil {
 		return nil
 	}
 	return fmt.Errorf("delete %T %s: %w", object, client.ObjectKeyFromObject(object), err)
