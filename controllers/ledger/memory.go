@@ -55,22 +55,20 @@ func (m *memory) view() *view {
 		return nil
 	}
 	v := &view{config: m.config, sequence: m.record.Sequence, State: State{revisions: m.record.Revisions}}
-	for _, plan := range m.plans {
-		v.Plans = append(v.Plans, *plan)
-	}
-	v.pending = v.unsettled(slices.Clone(m.record.Pending)) // views are used after others were taken
-	for _, plan := range m.left {
-		going := *plan
-		if going.DeletionTimestamp == nil {
-			going.DeletionTimestamp = &metav1.Time{}
-		}
-		v.left = append(v.left, going.UID)
-		v.Plans = append(v.Plans, going)
-	}
-	slices.SortFunc(v.Plans, func(a, b v1alpha1.ShardingPlan) int {
+	inOrder := slices.AppendSeq(make([]*v1alpha1.ShardingPlan, 0, len(m.plans)+len(m.left)), maps.Values(m.plans))
+	inOrder = slices.AppendSeq(inOrder, maps.Values(m.left))
+	slices.SortFunc(inOrder, func(a, b *v1alpha1.ShardingPlan) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 	})
-	v.Plans = slices.Clip(v.Plans) // who adds to them adds to a copy
+	v.Plans = make([]v1alpha1.ShardingPlan, len(inOrder)) // who adds to them adds to a copy
+	for i, plan := range inOrder {
+		v.Plans[i] = *plan
+		if m.left[plan.UID] == plan {
+			v.left = append(v.left, plan.UID)
+			v.Plans[i].DeletionTimestamp = cmp.Or(plan.DeletionTimestamp, &metav1.Time{})
+		}
+	}
+	v.pend(m.record.Pending)
 	return v
 }
 

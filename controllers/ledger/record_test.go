@@ -72,7 +72,7 @@ func TestStateSaysWhatIsLeftOver(t *testing.T) {
 	for _, name := range []types.UID{"active", "committed", "gone", "committed-going"} {
 		entries = append(entries, entry{Plan: planRef{UID: name}})
 	}
-	s.pending = s.unsettled(entries)
+	s.pend(entries)
 	want := []entry{{Plan: planRef{UID: "committed"}}, {Plan: planRef{UID: "committed-going"}}}
 	if diff := cmp.Diff(want, s.pending); diff != "" {
 		t.Errorf("pending (-want +got):\n%s", diff)

@@ -13,11 +13,15 @@ import (
 type State struct {
 	// Plans are all plans that exist. Each holds its devices, active or not.
 	Plans []v1alpha1.ShardingPlan
-	// pending are the commits whose plans exist and are not active.
+	// pending are the commits whose plans exist and are not active, waiting the placements of these plans.
 	pending []entry
+	waiting map[placed]bool
 	// revisions are those of the record.
 	revisions []numbered
 }
+
+// placed is a placement by namespace, name and UID.
+type placed struct{ namespace, name, uid string }
 
 // Revision is that of the last plan which was committed for the placement of a UID, as far as the record goes back; 0 where it has none.
 func (s *State) Revision(placement types.UID) int64 {
@@ -43,9 +47,7 @@ func InForce(plans []v1alpha1.ShardingPlan) []v1alpha1.ShardingPlan {
 
 // Waits says whether a plan of a placement is committed and not active yet. Until it is, or is gone, no other is committed for it.
 func (s *State) Waits(namespace string, placement v1alpha1.PlacementRef) bool {
-	return slices.ContainsFunc(s.Plans, func(p v1alpha1.ShardingPlan) bool {
-		return p.Namespace == namespace && p.Spec.Placement.Name == placement.Name && p.Spec.Placement.UID == placement.UID && s.committed(&p)
-	})
+	return s.waiting[placed{namespace, placement.Name, placement.UID}]
 }
 
 // committed says whether a plan that is not active is committed.
@@ -64,12 +66,21 @@ func (s *State) Leftovers() []v1alpha1.ShardingPlan {
 	return left
 }
 
-// unsettled returns the commits whose plans exist and are not active.
-func (s *State) unsettled(entries []entry) []entry {
-	return slices.DeleteFunc(entries, func(e entry) bool {
-		plan := s.find(e.Plan.UID)
-		return plan == nil || plan.Active()
-	})
+// pend notes which of some commits are pending.
+func (s *State) pend(entries []entry) {
+	inactive := map[types.UID]*v1alpha1.ShardingPlan{}
+	for i := range s.Plans {
+		if plan := &s.Plans[i]; !plan.Active() {
+			inactive[plan.UID] = plan
+		}
+	}
+	s.pending, s.waiting = nil, map[placed]bool{}
+	for _, e := range entries {
+		if plan := inactive[e.Plan.UID]; plan != nil {
+			s.pending = append(s.pending, e)
+			s.waiting[placed{plan.Namespace, plan.Spec.Placement.Name, plan.Spec.Placement.UID}] = true
+		}
+	}
 }
 
 func (s *State) find(uid types.UID) *v1alpha1.ShardingPlan {

@@ -41,6 +41,7 @@ import (
 	"github.com/rankwright/rankwright/controllers/observed"
 	"github.com/rankwright/rankwright/controllers/placement"
 	"github.com/rankwright/rankwright/controllers/readiness"
+	"github.com/rankwright/rankwright/controllers/relation"
 	"github.com/rankwright/rankwright/controllers/repair"
 	"github.com/rankwright/rankwright/controllers/slots"
 	"github.com/rankwright/rankwright/controllers/snapshot"
@@ -131,7 +132,8 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 	if err != nil {
 		return nil, err
 	}
-	cached, err := newClient(mgr, options, mgr.GetCache())
+	named := &relation.Named{Reader: mgr.GetCache(), Scheme: mgr.GetScheme()}
+	cached, err := newClient(mgr, options, named)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +180,7 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 		{"binding", bound.Setup},
 		{"drains", (&drain.Reconciler{Client: cached, Reader: direct, Events: reconciler.Events, Now: options.Now}).Setup},
 		{"history", (&history.Reconciler{Keeper: reconciler.History}).Setup},
-		{"readiness", func(mgr ctrl.Manager) error { return reconciler.Readiness.Setup(ctx, mgr) }},
+		{"readiness", reconciler.Readiness.Setup},
 		{"verification", (&verification.Reconciler{Follower: follower, Course: steps}).Setup},
 	} {
 		if err := controller.setup(mgr); err != nil {
@@ -217,7 +219,7 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, fmt.Errorf("probe: %w", err)
 	}
-	return mgr, warm(ctx, mgr, reconciler.Tally, bound.Claims)
+	return mgr, warm(ctx, mgr, named, reconciler.Tally, bound.Claims)
 }
 
 // newManager makes the manager. Election leaves by releasing the Lease, which is safe because reservations are fenced.

@@ -16,13 +16,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/relation"
 	"github.com/rankwright/rankwright/controllers/snapshot"
 )
 
 // warm starts the informers that a leader reads from with the manager's cache, whether or not this operator leads: what a standby takes over
 // it knows already. Each has a check of its own at /readyz, named as its kind, since the answer gives names and no reasons, and so has the
-// tally of pods, which the manager starts. Claims says that the cluster has ResourceClaims.
-func warm(ctx context.Context, mgr manager.Manager, tally *snapshot.Tally, claims bool) error {
+// tally of pods, which the manager starts. What the operator lists of one placement is indexed. Claims says that the cluster has ResourceClaims.
+func warm(ctx context.Context, mgr manager.Manager, named *relation.Named, tally *snapshot.Tally, claims bool) error {
 	configMap, namespace := &metav1.PartialObjectMetadata{}, &metav1.PartialObjectMetadata{}
 	configMap.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
@@ -42,6 +43,13 @@ func warm(ctx context.Context, mgr manager.Manager, tally *snapshot.Tally, claim
 	}
 	if claims {
 		read["ResourceClaim"] = &resourcev1.ResourceClaim{}
+	}
+	for _, kind := range []string{"ShardingPlan", "Pod", "ConfigMap", "ControllerRevision", "ResourceClaim"} {
+		if object := read[kind]; object != nil {
+			if err := named.Index(ctx, mgr.GetFieldIndexer(), object); err != nil {
+				return err
+			}
+		}
 	}
 	for kind, object := range read {
 		informer, err := mgr.GetCache().GetInformer(ctx, object, cache.BlockUntilSynced(false))

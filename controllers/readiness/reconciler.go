@@ -33,9 +33,6 @@ import (
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
-// podField indexes pods by their placement.
-const podField = "metadata.labels." + v1alpha1.LabelPlacement
-
 // gathering is how long events of one placement are gathered: many pods become ready at once, and each is worth no write of its own.
 const gathering = 250 * time.Millisecond
 
@@ -58,20 +55,13 @@ type Reconciler struct {
 }
 
 // Setup adds the controller to a manager.
-func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager) error {
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, podField, placementName); err != nil {
-		return fmt.Errorf("index pods by placement: %w", err)
-	}
+func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("readiness").
 		Watches(&v1alpha1.ModelPlacement{}, gathered(itself)).
 		Watches(&v1alpha1.DeviceMesh{}, gathered(relation.PlacementOf), builder.WithPredicates(relation.Respecified)).
 		Watches(&corev1.Pod{}, gathered(relation.PlacementOf), builder.WithPredicates(podMatters())).
 		Complete(r)
-}
-
-func placementName(pod client.Object) []string {
-	return []string{pod.GetLabels()[v1alpha1.LabelPlacement]}
 }
 
 func itself(_ context.Context, placement client.Object) []reconcile.Request {
@@ -205,7 +195,7 @@ func (r *Reconciler) countBy(ctx context.Context, placement *v1alpha1.ModelPlace
 		return nil, err
 	}
 	var pods corev1.PodList
-	if err := r.Client.List(ctx, &pods, client.InNamespace(placement.Namespace), client.MatchingFields{podField: placement.Name}); err != nil {
+	if err := r.Client.List(ctx, &pods, client.InNamespace(placement.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: placement.Name}); err != nil {
 		return nil, fmt.Errorf("list pods of placement: %w", err)
 	}
 	counted := countPods(placement, places, pods.Items)
