@@ -21,7 +21,7 @@ var ofARun = []struct {
 func (w world) document(page, line string) {
 	w.Helper()
 	p := clitest.ReadPage(w.T, filepath.Join("..", "..", "..", "docs", page))
-	printed := w.Cluster.Kubectl(w.T, strings.Fields(strings.ReplaceAll(line, "'", ""))...)
+	printed := w.Cluster.Kubectl(w.T, append(strings.Fields(strings.ReplaceAll(line, "'", "")), "-n", testNamespace)...)
 	for _, v := range ofARun {
 		printed = v.is.ReplaceAllString(printed, v.text)
 	}
