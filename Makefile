@@ -172,7 +172,7 @@ fuzz: ## Run every fuzz test for FUZZTIME
 bench: ## Run the benchmarks, and print those of the planner against their bars and a baseline of the same run
 	@tools/install.sh nfd-worker
 	@$(GO) build -o bin/figures ./test/figure/command
-	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./pkg/... ./cmd/node-agent | tee bin/bench.txt
+	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./pkg/... ./cmd/node-agent/... | tee bin/bench.txt
 	@bin/figures -bench <bin/bench.txt
 
 SCALE ?= -nodes 5000 -placements 1000 -pods 8000

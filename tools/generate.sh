@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Generates deep copies, apply configurations and CRDs from api/, what the Helm chart takes over from config/, its dashboards, the files of the
-# plugin's page, and the pages of docs/reference that are made from the kinds, the values and the commands. It works in a copy, so that what was generated
+# plugin's page, and the pages of docs/reference that are made from the kinds, the values, the commands and the flags. It works in a copy, so that what was generated
 # from a type that is gone goes too. Usage: tools/generate.sh [--check]; --check changes nothing and fails where files differ.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-generated="config/crd api charts/rankwright/files charts/rankwright/dashboards internal/cli/page/assets docs/reference/api docs/reference/cli.md docs/reference/values.md"
+generated="config/crd api charts/rankwright/files charts/rankwright/dashboards internal/cli/page/assets docs/reference/api docs/reference/cli.md docs/reference/node-agent.md docs/reference/operator.md docs/reference/values.md"
 # What the chart installs of config/, for its own namespaces and accounts.
 charted="rbac admission cleanup/cleanup.yaml claims/placement.yaml dra/rights.yaml dra/device_class.yaml"
 copy=$(mktemp -d)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,21 +11,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	nodeagent "github.com/rankwright/rankwright/cmd/node-agent/command"
 	"github.com/rankwright/rankwright/internal/cli/term"
 )
 
 var (
 	continued = regexp.MustCompile(`\\\n\s*`)
-	// commandLine is a command of the plugin in a block of code, up to the end of its line, or in a line, up to the backtick.
-	commandLine = regexp.MustCompile("kubectl rankwright ([^`\n]+)")
+	// commandLine is a command of the plugin or the agent in a block of code, up to the end of its line, or in a line, up to the backtick.
+	commandLine = regexp.MustCompile("(?m)(?:(kubectl rankwright)|(?:`|-- |^ {4})(?:sudo \\./)?(node-agent)) ([^`\n]+)")
 	word        = regexp.MustCompile(`"[^"]*"|'[^']*'|\S+`)
 	// ends are what a shell ends a command at.
 	ends = regexp.MustCompile(`^(\||\|\||&&|;|\d?[<>].*|#.*|\))$`)
 )
 
-// TestDocumentedCommands: every command of the plugin in a document exists, and so does each of its flags.
+// TestDocumentedCommands: every command of the plugin and of the agent in a document exists, and so does each of its flags.
 func TestDocumentedCommands(t *testing.T) {
-	commands := 0
+	commands, ofAgent := 0, 0
 	for _, folder := range []string{"docs", "examples", "README.md", "CONTRIBUTING.md"} {
 		err := filepath.WalkDir(filepath.Join("..", "..", folder), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || filepath.Ext(path) != ".md" {
@@ -32,9 +34,13 @@ func TestDocumentedCommands(t *testing.T) {
 			}
 			content, err := os.ReadFile(path)
 			for _, match := range commandLine.FindAllStringSubmatch(continued.ReplaceAllString(string(content), " "), -1) {
+				root := newRoot(term.Streams{})
+				if match[2] != "" {
+					root, ofAgent = nodeagent.New(io.Discard, io.Discard, nil), ofAgent+1
+				}
 				commands++
-				if wrong := unknownIn(match[1]); wrong != "" {
-					t.Errorf("%s: kubectl rankwright %s: there is no %s", path, match[1], wrong)
+				if wrong := unknownIn(root, match[3]); wrong != "" {
+					t.Errorf("%s: %s %s: there is no %s", path, match[1]+match[2], match[3], wrong)
 				}
 			}
 			return err
@@ -43,8 +49,8 @@ func TestDocumentedCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if commands < 150 {
-		t.Errorf("%d commands: they are not found any more", commands)
+	if commands < 150 || ofAgent < 8 {
+		t.Errorf("%d commands, %d of the agent: they are not found any more", commands, ofAgent)
 	}
 }
 
@@ -59,15 +65,14 @@ func TestUnknownIn(t *testing.T) {
 		"-vv plan -f x":                        "",
 		"estimate --model=70B --lengths 'a b'": "",
 	} {
-		if got := unknownIn(line); got != want {
+		if got := unknownIn(newRoot(term.Streams{}), line); got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
 }
 
-// unknownIn is what the plugin does not know of a command line: a command or a flag, and "" where it knows all.
-func unknownIn(line string) string {
-	root := newRoot(term.Streams{})
+// unknownIn is what a program does not know of a command line: a command or a flag, and "" where it knows all.
+func unknownIn(root *cobra.Command, line string) string {
 	root.InitDefaultCompletionCmd()
 	var words []string
 	for _, w := range word.FindAllString(line, -1) {

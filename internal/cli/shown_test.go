@@ -50,9 +50,11 @@ func TestShownSimulations(t *testing.T) {
 	}
 	for _, m := range commands {
 		r := run(t, "", strings.Fields(m[1])...)
-		if out := r.Out + r.Err; untimed(out) != untimed(m[2]) {
-			page.Show(t, m[1], out)
+		out := r.Out + r.Err
+		if untimed(out) == untimed(m[2]) {
+			out = m[2]
 		}
+		page.Show(t, m[1], out)
 	}
 	page.Hold(t)
 }

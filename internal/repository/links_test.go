@@ -98,6 +98,33 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
+// published is a link of the chart to a page of the repository, as it is published.
+var published = regexp.MustCompile(`(?:https://github\.com/rankwright/rankwright/(?:blob|tree)/main|\{\{ \$docs \}\})/([^\s#"<>]+)(?:#([a-z0-9-]+))?`)
+
+// TestLinksOfTheChart follows the links in what the chart says and installs.
+func TestLinksOfTheChart(t *testing.T) {
+	root := rootOf(t)
+	documents := readDocuments(t)
+	links := 0
+	walk(t, filepath.Join(root, "charts"), func(path string) {
+		for _, match := range published.FindAllStringSubmatch(contentOf(t, path), -1) {
+			target := filepath.Join(root, match[1])
+			if strings.HasPrefix(match[0], "{{") {
+				target = filepath.Join(root, "docs", match[1])
+			}
+			links++
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: %v", path, err)
+			} else if match[2] != "" && !slices.Contains(documents[target].anchors, match[2]) {
+				t.Errorf("%s links to %s, and no heading there is called so", path, match[0])
+			}
+		}
+	})
+	if links < 10 {
+		t.Errorf("%d links: they are not found any more", links)
+	}
+}
+
 // TestEveryPageIsReached: a reader comes from the front page to every page of docs.
 func TestEveryPageIsReached(t *testing.T) {
 	documents := readDocuments(t)

@@ -73,20 +73,37 @@ func TestGolden(t *testing.T) {
 			for _, key := range slices.Sorted(maps.Keys(got)) {
 				text.WriteString("---\n# " + key + "\n" + got[key])
 			}
-			golden := filepath.Join("testdata", "golden", filepath.Base(values))
-			if *update {
-				if err := os.WriteFile(golden, text.Bytes(), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), text.String()); diff != "" {
-				t.Errorf("run `go test ./test/chart -run Golden -update` and review:\n%s", diff)
-			}
+			golden(t, filepath.Base(values), text.String())
 		})
+	}
+}
+
+// TestGoldenNotes shows what Helm says after an installation.
+func TestGoldenNotes(t *testing.T) {
+	for _, set := range []string{"defaults", "serving"} {
+		said := mustHelm(t, "install", release, chartDir(t), "--namespace", agentNamespace, "--dry-run=client", "--values", filepath.Join("testdata", "values", set+".yaml"))
+		_, notes, found := strings.Cut(said, "\nNOTES:\n")
+		if !found {
+			t.Fatalf("no notes in\n%s", said)
+		}
+		golden(t, "NOTES-"+set+".txt", notes)
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("run `go test ./test/chart -run Golden -update` and review:\n%s", diff)
 	}
 }
 

@@ -14,6 +14,26 @@ func commandPage(root *cobra.Command) string {
 	p.title("Commands of the plugin")
 	p.help(root.Long)
 	p.paragraph("`kubectl rankwright COMMAND --help` says the same.")
+	commands(&p, root, func() {
+		p.paragraph("Of every command:")
+		flags(&p, root.PersistentFlags())
+	})
+	return p.String()
+}
+
+// programPage has the flags of a program, and a section for each command below it.
+func programPage(root *cobra.Command) string {
+	var p page
+	p.title("Flags of " + root.Name())
+	p.help(lead(root))
+	p.paragraph("`" + root.Name() + " --help` says the same.")
+	flags(&p, root.LocalFlags())
+	commands(&p, root, func() {})
+	return p.String()
+}
+
+// commands is a table of the commands below one, what belongs between, and a section for each of them.
+func commands(p *page, root *cobra.Command, between func()) {
 	rows := [][]string{}
 	for _, command := range root.Commands() {
 		if documented(command) {
@@ -21,14 +41,12 @@ func commandPage(root *cobra.Command) string {
 		}
 	}
 	p.table([]string{"command", "what it does"}, rows)
-	p.paragraph("Of every command:")
-	flags(&p, root.PersistentFlags())
+	between()
 	for _, command := range root.Commands() {
 		if documented(command) {
-			section(&p, command, 2)
+			section(p, command, 2)
 		}
 	}
-	return p.String()
 }
 
 func documented(c *cobra.Command) bool {
@@ -38,11 +56,7 @@ func documented(c *cobra.Command) bool {
 // section says of a command what its help does, and then of its own commands.
 func section(p *page, c *cobra.Command, level int) {
 	p.heading(level, strings.TrimPrefix(c.CommandPath(), c.Root().CommandPath()+" "))
-	text := c.Long
-	if text == "" {
-		text = c.Short + "."
-	}
-	p.help(text)
+	p.help(lead(c))
 	p.code(c.UseLine())
 	if c.Example != "" {
 		p.code(c.Example)
@@ -54,6 +68,14 @@ func section(p *page, c *cobra.Command, level int) {
 			section(p, below, level+1)
 		}
 	}
+}
+
+// lead is what the help of a command says first.
+func lead(c *cobra.Command) string {
+	if c.Long == "" {
+		return c.Short + "."
+	}
+	return c.Long
 }
 
 // flags is a table of those that help shows.

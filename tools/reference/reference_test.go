@@ -122,6 +122,20 @@ func TestCommandPage(t *testing.T) {
 	}
 }
 
+func TestProgramPage(t *testing.T) {
+	root := &cobra.Command{Use: "agent", Short: "Do it", Run: func(*cobra.Command, []string) {}}
+	root.Flags().String("file", "", "a `path`; default none")
+	below := &cobra.Command{Use: "clean", Short: "Clean up", Run: func(*cobra.Command, []string) {}}
+	root.AddCommand(below)
+	has(t, programPage(root),
+		"# Flags of agent\n",
+		"\nDo it.\n",
+		"| `--file` | path | a path; default none |  |",
+		"| [`clean`](#clean) | Clean up |",
+		"## clean\n\nClean up.\n",
+	)
+}
+
 func TestEscapeSparesCode(t *testing.T) {
 	if got, want := escape("a_b <c> `d_e <f>`"), "a\\_b &lt;c> `d_e <f>`"; got != want {
 		t.Errorf("%s, want %s", got, want)

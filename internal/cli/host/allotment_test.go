@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/clitest"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/inventory"
@@ -22,13 +23,19 @@ func withoutAllotment(t *testing.T) {
 	}
 }
 
-func TestAllotmentIsTold(t *testing.T) {
-	status := stored(t, "inventory.yaml").Status
-	for i := range status.Devices {
-		status.Devices[i].Product = "NVIDIA A40"
+// alike are devices of one product, so that CUDA's order of them is certain.
+func alike(t *testing.T) []v1alpha1.Device {
+	t.Helper()
+	devices := stored(t, "inventory.yaml").Status.Devices
+	for i := range devices {
+		devices[i].Product = "NVIDIA A40"
 	}
+	return devices
+}
+
+func TestAllotmentIsTold(t *testing.T) {
 	var out bytes.Buffer
-	printAllotments(&out, status.Devices, []string{"CUDA_VISIBLE_DEVICES=1,0", "NVIDIA_VISIBLE_DEVICES=none", "ZE_AFFINITY_MASK=3"})
+	printAllotments(&out, alike(t), []string{"CUDA_VISIBLE_DEVICES=1,0", "NVIDIA_VISIBLE_DEVICES=none", "ZE_AFFINITY_MASK=3"})
 	want := `note: NVIDIA_VISIBLE_DEVICES=none leaves this process no device
 note: CUDA_VISIBLE_DEVICES=1,0 leaves this process nvidia-0000:{41,01}:00.0
 note: ZE_AFFINITY_MASK=3 leaves this process no device; it is not certain what it means by 3

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -325,28 +326,32 @@ func TestCompletionOfDetect(t *testing.T) {
 
 // What docs/use/detect.md shows is what the command prints.
 func TestTheDocumentationShowsRealOutput(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "use", "detect.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown := string(content)
-	stored := func(name string) string {
+	path := filepath.Join("..", "..", "..", "docs", "use", "detect.md")
+	page := clitest.ReadPage(t, path)
+	printed := func(name string) string {
 		golden, err := os.ReadFile(clitest.Testdata(t, "golden", name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(golden)
 	}
-	_, matrix, _ := strings.Cut(stored("topology.txt"), "300 GB/s     nvidia-0000:{03,41}:00.0\n\n")
-	_, changes, _ := strings.Cut(stored("watch.txt"), "\n~")
+	_, matrix, _ := strings.Cut(printed("topology.txt"), "300 GB/s     nvidia-0000:{03,41}:00.0\n\n")
+	_, changes, _ := strings.Cut(printed("watch.txt"), "\n~")
+	const recorded = "detect --replay test/recordings/google-v5p-4.tar.gz"
+	page.Show(t, recorded, hostOK(t, "detect", "--replay", clitest.RecordingOf(t, "google-v5p-4")))
 	unmet := hostRun(t, "detect", "--replay", clitest.RecordingOf(t, "google-v5p-4"), "--requirement", "tpu>=8|gpu", "-o", "name")
-	for name, want := range map[string]string{
-		"table":       hostOK(t, "detect", "--replay", clitest.RecordingOf(t, "google-v5p-4")),
-		"topology":    matrix,
-		"watch":       changes,
-		"requirement": unmet.Out + unmet.Err,
-	} {
-		if want == "" || !strings.Contains(shown, want) {
+	page.Show(t, recorded+" --requirement 'tpu>=8|gpu' -o name", unmet.Out+unmet.Err)
+	page.ShowLine(t, "echo $?", fmt.Sprintln(unmet.Code))
+	var note strings.Builder
+	printAllotments(&note, alike(t), []string{"CUDA_VISIBLE_DEVICES=1,0"})
+	page.ShowLine(t, "CUDA_VISIBLE_DEVICES=1,0 kubectl rankwright detect > /dev/null", note.String())
+	page.Hold(t)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"topology": matrix, "watch": changes} {
+		if want == "" || !strings.Contains(string(content), want) {
 			t.Errorf("%s: not in docs/use/detect.md:\n%s", name, want)
 		}
 	}

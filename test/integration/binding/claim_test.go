@@ -3,6 +3,8 @@ package binding
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/clitest"
 	"github.com/rankwright/rankwright/pkg/binding"
 	"github.com/rankwright/rankwright/pkg/launch"
 	"github.com/rankwright/rankwright/test/operation"
@@ -97,17 +100,17 @@ func (w *world) awaitCondition(of *v1alpha1.DeviceMesh, status metav1.ConditionS
 func TestPodsGetThePlannedDevicesByClaims(t *testing.T) {
 	w := newWorld(t, "claimed")
 	w.operate(nil)
-	w.addClaimedNode("a", 4)
-	w.addClaimedNode("b", 2)
+	w.addClaimedNode("node-1", 4)
+	w.addClaimedNode("node-2", 2)
 	placement := w.placement("llm", 3, v1alpha1.EnforcementClaim)
 	w.Must(w.Create(t.Context(), placement))
 	mesh := w.awaitPlan("llm-1")
 	w.awaitCondition(mesh, metav1.ConditionTrue, "ClaimsMade")
 	w.runStatefulSet(3)
 	want := map[string]string{
-		"0": w.claimOf(mesh, 0) + " rank-0: a/gpu-0, rank-1: a/gpu-1",
-		"1": w.claimOf(mesh, 1) + " rank-0: a/gpu-2, rank-1: a/gpu-3",
-		"2": w.claimOf(mesh, 2) + " rank-0: b/gpu-0, rank-1: b/gpu-1",
+		"0": w.claimOf(mesh, 0) + " rank-0: node-1/gpu-0, rank-1: node-1/gpu-1",
+		"1": w.claimOf(mesh, 1) + " rank-0: node-1/gpu-2, rank-1: node-1/gpu-3",
+		"2": w.claimOf(mesh, 2) + " rank-0: node-2/gpu-0, rank-1: node-2/gpu-1",
 	}
 	pods := w.awaitPods(3, "scheduled", scheduled)
 	if diff := cmp.Diff(want, w.allocations(pods)); diff != "" {
@@ -118,12 +121,37 @@ func TestPodsGetThePlannedDevicesByClaims(t *testing.T) {
 			t.Errorf("pod %s asks for resources beside its claim: %v", index, limits)
 		}
 	}
+	w.documentClaims()
 	killed := pods["1"]
 	w.Must(w.Delete(t.Context(), killed, client.GracePeriodSeconds(0)))
 	again := w.awaitPods(3, "scheduled, one anew", func(p *corev1.Pod) bool { return scheduled(p) && p.UID != killed.UID })
 	if diff := cmp.Diff(want, w.allocations(again)); diff != "" {
 		t.Errorf("claims of a pod that came back (-want +got):\n%s", diff)
 	}
+}
+
+// ofARun is what differs between two runs in claims as kubectl shows them, with what the page has for it.
+var ofARun = []struct {
+	is   *regexp.Regexp
+	text string
+}{{regexp.MustCompile(`(?m)^llm-\w{8}`), "llm-7f3a9c21"}, {regexp.MustCompile(`(?m)\d+s$`), "2m"}}
+
+// documentClaims holds docs/use/claims.md to what kubectl shows; -update writes the outputs anew.
+func (w *world) documentClaims() {
+	w.Helper()
+	page := clitest.ReadPage(w.T, filepath.Join("..", "..", "..", "docs", "use", "claims.md"))
+	for _, line := range []string{
+		"get accinv node-1 -o jsonpath='{.status.devices[0].service}{.status.devices[0].claimAttribute}'",
+		"get resourceclaims -l rankwright.dev/placement=llm",
+		"get resourceclaims -l rankwright.dev/placement=llm -o jsonpath='{.items[0].spec.devices.requests[0].exactly.selectors[0].cel.expression}'",
+	} {
+		printed := w.Cluster.Kubectl(w.T, append(strings.Fields(strings.ReplaceAll(line, "'", "")), "-n", w.Home)...)
+		for _, v := range ofARun {
+			printed = v.is.ReplaceAllString(printed, v.text)
+		}
+		page.ShowLine(w.T, "kubectl "+line, strings.TrimSuffix(printed, "\n")+"\n")
+	}
+	page.Hold(w.T)
 }
 
 // keep gives the devices of a node the taints of their slots, as the node agent's driver does. The plan's devices then come

@@ -3,7 +3,6 @@ package binding
 import (
 	"cmp"
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,12 +22,11 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/placement"
+	"github.com/rankwright/rankwright/internal/cli/clitest"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/shape"
 	"github.com/rankwright/rankwright/test/operation"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // llm reads placement llm.
 func (w *world) llm() *v1alpha1.ModelPlacement {
@@ -280,7 +278,7 @@ var (
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", "stories", name)
-	if *update {
+	if *clitest.Update {
 		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
 		}

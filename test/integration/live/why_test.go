@@ -156,7 +156,7 @@ func (s *situation) try(w *world) {
 	if s.shown {
 		page := w.page()
 		page.Show(w.T, strings.Join(ask, " "), w.asks(ask...))
-		page.Hold(w.T)
+		page.Hold(w.T, "kubectl")
 	}
 	if s.ends {
 		w.kubectl(got.Commands[0])

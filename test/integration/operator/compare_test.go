@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -72,6 +73,7 @@ func TestBetterPlansAreOfferedAndNotTaken(t *testing.T) {
 			t.Errorf("message %q lacks %q", c.Message, part)
 		}
 	}
+	w.document(filepath.Join("use", "status.md"), `get mp llm -o jsonpath='{.status.conditions[?(@.type=="Improvable")].message}'`)
 	stop()
 	w.RunOperator(options)
 	w.settle()

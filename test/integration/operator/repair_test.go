@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -198,6 +199,7 @@ func TestRepairFromFaultToReturn(t *testing.T) {
 	}
 	m.changeNode("n1", func(n *corev1.Node) { n.Labels["nvidia.com/gpu-driver-upgrade-state"] = "upgrade-done" })
 	m.awaitState("n1", v1alpha1.Repairing, "Repair 1 of 3: Job rankwright-")
+	m.document(filepath.Join("operate", "repair.md"), "get accinv n1 -o jsonpath='{.status.repairs}'")
 
 	job := m.awaitJob("n1")
 	if got := job.Spec.Template.Spec.Containers[0].Args; job.Spec.Template.Spec.NodeName != "n1" || got[1] != "XID79" || job.Annotations[repair.AnnotationDevice] != string(operation.DeviceID(0)) {

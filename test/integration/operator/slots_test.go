@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -93,6 +94,7 @@ func TestSlotsFollowThePlanAndItsPods(t *testing.T) {
 		t.Fatalf("plan with enforcement %s, mesh with slots %q", plan.Spec.Enforcement, prefix)
 	}
 	w.awaitSlots(1, 2, 3, 4)
+	w.document(filepath.Join("use", "slots.md"), "get accinv n1 -o jsonpath='{.status.slots}'")
 
 	pod := w.runSlotPod("llm-0", map[string]string{v1alpha1.LabelPlacement: "llm", v1alpha1.LabelPlan: plan.Name}, slotOf(2).Resource)
 	w.remove("llm")

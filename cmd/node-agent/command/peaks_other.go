@@ -1,6 +1,6 @@
 //go:build !linux
 
-package main
+package command
 
 // peaks are measured on Linux alone, where agents run.
 func peaks() (own, tool int64) { return 0, 0 }

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"context"
@@ -35,9 +35,9 @@ func checkCommand() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return o.check(cmd.Context(), cmd.OutOrStdout()) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig file; without it $KUBECONFIG, the pod's service account or ~/.kube/config")
-	flags.StringVar(&o.installed.Namespace, "namespace", "rankwright-operator", "namespace of the operator")
-	flags.StringVar(&o.installed.AgentNamespace, "agent-namespace", "rankwright-node-agent", "namespace of the node agents")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file`; without it $KUBECONFIG, the pod's service account or ~/.kube/config")
+	flags.StringVar(&o.installed.Namespace, "namespace", "rankwright-operator", "`namespace` of the operator")
+	flags.StringVar(&o.installed.AgentNamespace, "agent-namespace", "rankwright-node-agent", "`namespace` of the node agents")
 	flags.DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long to wait until it works")
 	return cmd
 }

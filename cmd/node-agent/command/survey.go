@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func newSurveyCommand(stdout, stderr io.Writer) *cobra.Command {
 		Short: "Check on this host that its hardware is seen as it is, and write one file for a report",
 		Long: `Detects this host with the tools of its vendors and without, reads what decides what is seen and what containers get,
 prints the differences with a sheet of expected answers, and writes everything to one file without identifiers, which
-"kubectl rankwright detect --replay" reads. In a cluster, the Job of examples/verify does that from within pods, too.`,
+detect --replay of the plugin reads. In a cluster, the Job of examples/verify does that from within pods, too.`,
 		Args: noArguments("verify"),
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), stdout, stderr) },
 	}

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -40,7 +40,7 @@ func recordHost(t *testing.T) string {
 func runWith(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = run(t.Context(), args, &out, &errs, nil)
+	code = Run(t.Context(), args, &out, &errs, nil)
 	return code, out.String(), errs.String()
 }
 
