@@ -44,7 +44,7 @@ func small() *holding.State {
 
 func painted(t *testing.T, p *Painter, s *holding.State) Parts {
 	t.Helper()
-	parts, _, err := p.Paint(s)
+	parts, _, err := p.Paint(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

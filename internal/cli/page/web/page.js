@@ -2,6 +2,7 @@
 import { h, morph } from './dom.js';
 import { Fleet } from './model.js';
 import { follow } from './stream.js';
+import { Standing } from './standing.js';
 import { palette } from './colours.js';
 import { FleetView } from './fleet.js';
 import { PlacementsView } from './placements.js';
@@ -71,12 +72,15 @@ function soon() {
   });
 }
 
-let live = '';
+// What is known of the plugin: when it was heard of last, and whether it is not any more.
+let heard = Date.now(), lost = false;
+const standing = new Standing($('live'), $('why'), $('since'));
+
 function tell(word) {
-  if (word === live) return;
-  live = word;
-  $('live').className = word;
-  $('live').textContent = word === 'live' ? (app.fleet.totals?.source.kind === 'Cluster' ? 'live' : '') : 'the plugin does not answer: what is shown may be old';
+  lost = word === 'lost';
+  if (!lost) heard = Date.now();
+  const silent = { since: heard, why: 'The plugin does not answer: kubectl rankwright ui ended, or is held up' };
+  standing.show(lost ? silent : app.fleet.outage, app.fleet.totals?.source.kind === 'Cluster' ? 'live' : '');
 }
 
 const themes = ['', 'light', 'dark'];
@@ -140,5 +144,4 @@ follow((change) => {
   app.fleet.apply(change);
   performance.mark('applied');
   soon();
-  live = '';
 }, tell);
