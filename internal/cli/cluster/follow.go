@@ -67,6 +67,9 @@ func (f *following) show(ctx context.Context, period time.Duration, show func(*O
 		if err != nil {
 			return err
 		}
+		if next == nil {
+			continue
+		}
 		if due = nil; until > 0 {
 			due = f.later(until)
 		}

@@ -13,7 +13,7 @@ export class Standing {
     set(this.live, outage ? 'not updated' : word);
     set(this.why, text);
     clearInterval(this.counting);
-    const count = () => set(this.since, outage ? age(Date.now() - new Date(outage.since)) + ' ago' : '');
+    const count = () => set(this.since, outage ? 'That was ' + age(Date.now() - new Date(outage.since)) + ' ago.' : '');
     count();
     if (outage) this.counting = setInterval(count, 1000);
   }
