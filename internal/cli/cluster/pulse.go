@@ -82,12 +82,12 @@ func (f *following) lost(err error) {
 // connection may have died without a word.
 func (f *following) found(k *followed, within string) bool {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, of := range f.kinds {
 		if f.silence != nil && of.wrong != nil && of.giveUp != nil {
-			defer of.giveUp() // without the lock
+			f.running.Go(of.giveUp)
 		}
 	}
-	defer f.mu.Unlock()
 	f.silence = nil
 	f.judge()
 	other, before := within != k.within, f.doubted

@@ -96,8 +96,10 @@ func (w world) bind(name, user string) *rbacv1.ClusterRole {
 	w.Helper()
 	see := []string{"get", "list", "watch"}
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: see}, {APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: see},
-		{APIGroups: []string{"rankwright.dev"}, Resources: []string{"*"}, Verbs: see}, {APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: see},
+		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: see},
+		{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: see},
+		{APIGroups: []string{"rankwright.dev"}, Resources: []string{"*"}, Verbs: see},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: see},
 	}}
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
