@@ -100,6 +100,9 @@ func (f *following) next(shown *Objects, anything bool) (*Objects, time.Duration
 	}
 	now := f.clock.Now()
 	quiet, until := silent(known.leases, now)
+	if left, deaf := f.deaf(); deaf && shown != nil {
+		quiet, until = shown.Silent, left
+	}
 	if !anything && maps.Equal(quiet, shown.Silent) {
 		return shown, until, nil
 	}

@@ -38,6 +38,8 @@ type pulse struct {
 	// heard is when all was well last, why what is wrong since then.
 	heard time.Time
 	why   string
+	// mended is when the last outage ended.
+	mended time.Time
 }
 
 // beat asks for one kind after the other until the context ends: whether the API server answers, and what the user may see.
@@ -114,10 +116,25 @@ func (f *following) judge() {
 	} else {
 		why = reason(err)
 	}
-	if why != f.why {
-		f.why = why
-		f.note(f.changed)
+	if why == f.why {
+		return
 	}
+	if f.why = why; why == "" {
+		f.mended = f.heard
+	}
+	f.note(f.changed)
+}
+
+// deaf says whether Leases that ran out tell nothing of their agents, and how long that lasts, where it is known: during an outage nobody is heard of, and what
+// was missed comes after it.
+func (f *following) deaf() (left time.Duration, deaf bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.why != "" {
+		return 0, true
+	}
+	left = f.mended.Add(beatPeriod).Sub(f.now())
+	return left, left > 0
 }
 
 // outage is nil where all is well.

@@ -59,3 +59,41 @@ func TestSilent(t *testing.T) {
 		}
 	}
 }
+
+// TestNobodyIsSilentInAnOutage keeps agents as they were while the API server is not heard, and for a moment after.
+func TestNobodyIsSilentInAnOutage(t *testing.T) {
+	at := time.Unix(1000, 0)
+	now := func() time.Time { return at }
+	f := &following{Cluster: &Cluster{clock: &clock{now: now}}, now: now, changed: make(chan struct{}, 1)}
+	leases := f.newFollowed(0, Leases, "agents", nil)
+	leases.filled, f.kinds = true, []*followed{leases}
+	renewed, seconds := metav1.NewMicroTime(at), int32(40)
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "agents", Name: "n"}, Spec: coordinationv1.LeaseSpec{RenewTime: &renewed, LeaseDurationSeconds: &seconds}}
+	if err := leases.Store.Add(lease); err != nil {
+		t.Fatal(err)
+	}
+	var shown *Objects
+	for _, step := range []struct {
+		after  time.Duration
+		what   string
+		does   func()
+		silent bool
+		until  time.Duration
+	}{
+		{0, "at first", func() {}, false, 40 * time.Second},
+		{30 * time.Second, "the API server is lost", func() { f.lost(io.EOF) }, false, 0},
+		{30 * time.Second, "the Lease ran out meanwhile", func() {}, false, 0},
+		{0, "the API server answers again", func() { f.found(leases, "agents"); leases.told(nil, nil) }, false, beatPeriod},
+		{beatPeriod, "no Lease came since then", func() {}, true, 0},
+	} {
+		at = at.Add(step.after)
+		step.does()
+		next, until, err := f.next(shown, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shown = next; shown.Silent["n"] != step.silent || until != step.until {
+			t.Errorf("%s: the agent is silent: %t, and it may be in %v; want %t and %v", step.what, shown.Silent["n"], until, step.silent, step.until)
+		}
+	}
+}
