@@ -18,6 +18,7 @@ const shown = {};
 
 // read takes the state from the address.
 function read() {
+  app.address = location.hash;
   const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
   const [view, ...rest] = path.split('/');
   app.state = { ...defaults, ...Object.fromEntries(new URLSearchParams(view === 'what-if' ? '' : query ?? '')), view: views[view] ? view : 'fleet', placement: rest.map(decodeURIComponent).join('/'), ask: view === 'what-if' ? query ?? '' : app.state.ask ?? '' };
@@ -34,6 +35,13 @@ function go(change, replace) {
   if (next.view === 'placements' && next.placement) hash += '/' + next.placement;
   if (next.view === 'what-if' && next.ask) hash += '?' + next.ask;
   history[replace ? 'replaceState' : 'pushState'](null, '', hash);
+  read();
+  render();
+}
+
+// moved shows what the address says now. Most browsers tell of a change of it twice.
+function moved() {
+  if (app.address === location.hash) return;
   read();
   render();
 }
@@ -136,8 +144,7 @@ theme('');
 $('theme').addEventListener('click', () => pressed.d());
 $('keys').addEventListener('click', help);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { app.palette = palette(); render(); });
-addEventListener('hashchange', () => { read(); render(); });
-addEventListener('popstate', () => { read(); render(); });
+for (const event of ['hashchange', 'popstate']) addEventListener(event, moved);
 read();
 render();
 follow((change) => {
