@@ -76,8 +76,13 @@ COMPUTING := ./pkg/cost ./pkg/estimate ./pkg/memory ./pkg/mesh ./pkg/model/... .
 
 # By itself: it is measured how fast the page is.
 .PHONY: browser
-browser: ## Measure the plugin's page on a large fleet in headless Chromium
-	RANKWRIGHT_BROWSER=1 $(GO) test -count=1 -run '^TestScale$$' -v ./test/browser
+browser: ## Run all of the plugin's page in headless Chromium, and hold it to its bars on a large fleet
+	RANKWRIGHT_BROWSER=1 $(GO) test -count=1 -v ./test/browser
+
+.PHONY: queries
+queries: ## Ask every query of dashboards, rules and alerts by Prometheus' engine, of real operators and agents
+	@tools/install.sh $(CONTROL_PLANE)
+	$(GO) test -count=1 -v ./test/prometheus ./test/dashboards ./test/alerts
 
 # Tests do not vet what `make lint` does.
 .PHONY: test

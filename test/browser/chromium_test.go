@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +33,8 @@ type tab struct {
 	*testing.T
 
 	ctx context.Context
+	// deserted says that the server ended, of which the browser complains.
+	deserted atomic.Bool
 }
 
 // open opens an address in a browser of its own, on a screen of the given size.
@@ -56,7 +59,7 @@ func open(t *testing.T, address string, width, height int) *tab {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	made := &tab{t, ctx}
+	made := &tab{T: t, ctx: ctx}
 	if err := chromedp.Listen(ctx, made.complain); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +73,7 @@ func (b *tab) complain(event any) {
 	case *runtime.EventExceptionThrown:
 		b.Errorf("the page failed: %+v", e.ExceptionDetails)
 	case *log.EventEntryAdded:
-		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
+		if !b.deserted.Load() && (e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning) {
 			b.Errorf("the browser says of the page: %s %s", e.Entry.Text, e.Entry.URL)
 		}
 	}

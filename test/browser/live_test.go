@@ -13,7 +13,7 @@ func TestLive(t *testing.T) {
 	s := newStandIn(t)
 	inventories := large(t, s, 40)
 	b := open(t, serve(t, "--kubeconfig", s.kubeconfig(t)).address, 1200, 800)
-	b.awaits(`document.querySelector('[data-n=nodes]')?.value === '40' && document.querySelector('#live.live').textContent === 'live'`)
+	b.awaits(`document.querySelector('[data-n=nodes]')?.value === '40' && document.querySelector('#live.live')?.textContent === 'live'`)
 	b.run(`location.hash = '#/fleet?node=h100x8-00007'`)
 	b.awaits(`document.querySelectorAll('.side .devices li').length === 8`)
 	b.key("/")
@@ -31,7 +31,7 @@ func TestLive(t *testing.T) {
 func TestNotPermitted(t *testing.T) {
 	s := newStandIn(t)
 	large(t, s, 10)
-	s.forbidden = []string{"pods"}
+	s.forbids("pods")
 	b := open(t, serve(t, "--kubeconfig", s.kubeconfig(t)).address, 1200, 800)
 	b.awaits(`document.querySelector('[data-n=nodes]')?.value === '10'`)
 	if got := get[string](b, `document.querySelector('#unseen').textContent`); !strings.HasPrefix(got, "Not permitted: pods.") {
@@ -47,9 +47,34 @@ func TestNotPermitted(t *testing.T) {
 		t.Errorf("%d devices are not known to be free: %v", unknown, err)
 	}
 
-	s.forbidden = []string{"acceleratorinventories", "nodes", "pods"}
+	s.forbids("acceleratorinventories", "nodes", "pods")
 	b = open(t, serve(t, "--kubeconfig", s.kubeconfig(t)).address, 1200, 800)
 	b.awaits(`document.querySelector('.kpis small')?.textContent === 'not permitted to see the others'`)
 	b.run(`location.hash = '#/what-if?model=7B'`)
 	b.awaits(`document.querySelector('.note.bad')?.textContent.includes('you may not see acceleratorinventories')`)
+}
+
+// TestOutage says since when the page is not kept up to date and why: at once to screen readers, and by the second to the eye.
+func TestOutage(t *testing.T) {
+	s := newStandIn(t)
+	large(t, s, 10)
+	p := serve(t, "--kubeconfig", s.kubeconfig(t))
+	b := open(t, p.address, 1200, 800)
+	b.awaits(`document.querySelector('#live.live')?.textContent === 'live'`)
+	said := `document.querySelector('#why').textContent`
+	if got := get[string](b, said); got != "" {
+		t.Errorf("the page says %q while all is well", got)
+	}
+	s.knows(false)
+	b.awaits(said + `.startsWith('The API server does not know the user of the context any more: log in again') && document.querySelector('#live.lost')?.textContent === 'not updated'`)
+	b.awaits(said + `.match(/\. What you see is from \d\d:\d\d:\d\d\.$/) && document.querySelector('#since').textContent.match(/^That was [1-9]\d* s ago\.$/)`)
+	if !get[bool](b, `document.querySelector('#why').matches('[role=alert]') && document.querySelector('#since').matches('[aria-hidden=true]') && document.querySelector('#outage').offsetHeight > 20`) {
+		t.Error("the sentence is not read aloud, or the seconds are, or neither is seen")
+	}
+	s.knows(true)
+	b.awaits(said + ` === '' && document.querySelector('#live.live')?.textContent === 'live' && document.querySelector('#outage').offsetHeight === 0`)
+
+	b.deserted.Store(true)
+	p.Stop(grace)
+	b.awaits(said + `.startsWith('The plugin does not answer')`)
 }

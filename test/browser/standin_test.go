@@ -30,8 +30,9 @@ type standIn struct {
 	objects map[string][]any // by resource
 	events  map[string][]event
 	wake    chan struct{}
-	// forbidden are resources that nobody may list.
+	// forbidden are resources that nobody may list. Where nobody is known, nothing is answered.
 	forbidden []string
+	unknown   bool
 }
 
 // event is a change of an object.
@@ -77,6 +78,36 @@ func (s *standIn) change(resource string, object metav1.Object) {
 	s.wake = make(chan struct{})
 }
 
+// forbids has nobody list some resources from now on.
+func (s *standIn) forbids(resources ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forbidden = resources
+}
+
+// knows has users be known, or not.
+func (s *standIn) knows(users bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unknown = !users
+}
+
+// refuses is what a question about a resource is refused by, nil where it is answered.
+func (s *standIn) refuses(resource string) *metav1.Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	refusal := &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure}
+	switch {
+	case s.unknown:
+		refusal.Reason, refusal.Code = metav1.StatusReasonUnauthorized, http.StatusUnauthorized
+	case slices.Contains(s.forbidden, resource):
+		refusal.Reason, refusal.Code = metav1.StatusReasonForbidden, http.StatusForbidden
+	default:
+		return nil
+	}
+	return refusal
+}
+
 func (s *standIn) answer(w http.ResponseWriter, r *http.Request) {
 	resource := path.Base(r.URL.Path)
 	kind, known := kindsOf[resource]
@@ -85,11 +116,9 @@ func (s *standIn) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if slices.Contains(s.forbidden, resource) {
-		w.WriteHeader(http.StatusForbidden)
-		_ = json.NewEncoder(w).Encode(metav1.Status{
-			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden,
-		})
+	if refusal := s.refuses(resource); refusal != nil {
+		w.WriteHeader(int(refusal.Code))
+		_ = json.NewEncoder(w).Encode(refusal)
 		return
 	}
 	query := r.URL.Query()

@@ -90,7 +90,7 @@ func (f *Flags) Connect(streams term.Streams) (*Cluster, error) {
 	}
 	config.QPS, config.Burst, config.UserAgent = requestsPerSecond, burst, "kubectl-rankwright/"+version.String()
 	c := &Cluster{
-		Namespace: namespace, Named: f.overrides.Context.Namespace, All: f.all, host: config.Host, agents: f.agents, clients: map[schema.GroupVersion]rest.Interface{}, clock: &clock{},
+		Namespace: namespace, Named: f.overrides.Context.Namespace, All: f.all, host: config.Host, agents: f.agents, clients: map[schema.GroupVersion]rest.Interface{}, clock: &clock{now: streams.Clock()},
 	}
 	config.Wrap(c.clock.watch)
 	config.WarningHandler = rest.NewWarningWriter(streams.Err, rest.WarningWriterOptions{Deduplicate: true})
@@ -140,10 +140,13 @@ func (c *Cluster) Within() string {
 }
 
 // clock is the time of the API server, by its answers and the clock of this machine since then.
-type clock struct{ ahead atomic.Int64 }
+type clock struct {
+	now   func() time.Time
+	ahead atomic.Int64
+}
 
 // Now is the time of the API server.
-func (c *clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *clock) Now() time.Time { return c.now().Add(time.Duration(c.ahead.Load())) }
 
 // watch notes the time in the answers of the API server.
 func (c *clock) watch(inner http.RoundTripper) http.RoundTripper {
@@ -151,7 +154,7 @@ func (c *clock) watch(inner http.RoundTripper) http.RoundTripper {
 		response, err := inner.RoundTrip(request)
 		if err == nil {
 			if at, bad := http.ParseTime(response.Header.Get("Date")); bad == nil {
-				c.ahead.Store(int64(time.Until(at)))
+				c.ahead.Store(int64(at.Sub(c.now())))
 			}
 		}
 		return response, err

@@ -2,66 +2,138 @@ package cluster
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/holding"
 )
 
-// Follow watches kinds and shows what they are: at first, and after each change, but not before a period is over. It ends with the context, which is no
-// error, or with an error of show.
+// Follow watches kinds and shows what they are: at first, after each change, when an agent falls silent, and when the API server is lost or found again; but not
+// before a period is over. It ends with the context, which is no error, or with an error of show.
 func (c *Cluster) Follow(ctx context.Context, streams term.Streams, period time.Duration, names []string, show func(*Objects) error) error {
-	changed := make(chan struct{}, 1)
-	var unseen []holding.Unseen
-	followed := make([]*followed, len(names))
-	var running sync.WaitGroup
-	defer running.Wait()
+	f := &following{
+		Cluster: c, later: streams.Later(), now: streams.Clock(), kinds: make([]*followed, len(names)), pulse: pulse{heard: streams.Clock()()},
+		changed: make(chan struct{}, 1), renewed: make(chan struct{}, 1),
+	}
+	defer f.running.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for i, name := range names {
+	for at, name := range names {
 		within, hidden, err := c.probe(ctx, name)
 		if err != nil {
-			return err
+			return c.explained(name, err)
 		}
-		if hidden != nil {
-			unseen = append(unseen, *hidden)
-		}
-		if within != nowhere {
-			followed[i] = c.follow(name, within, changed)
-			running.Go(func() { followed[i].reflector.RunWithContext(ctx) })
-		}
+		f.take(ctx, f.newFollowed(at, name, within, hidden))
 	}
+	f.running.Go(func() { f.beat(ctx) })
+	return f.show(ctx, period, show)
+}
+
+// following is what goes on while kinds are followed.
+type following struct {
+	*Cluster
+
+	later   func(time.Duration) <-chan time.Time
+	now     func() time.Time
+	running sync.WaitGroup
+	// changed says that there is something else to show, renewed that Leases of agents were renewed, which seldom shows.
+	changed, renewed chan struct{}
+
+	mu    sync.Mutex
+	kinds []*followed
+	pulse
+}
+
+// show shows what there is until the context ends.
+func (f *following) show(ctx context.Context, period time.Duration, show func(*Objects) error) error {
+	var shown *Objects
+	var due <-chan time.Time
 	for {
+		anything := false
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-changed:
+		case <-f.changed:
+			anything = true
+		case <-f.renewed:
+		case <-due:
 		}
-		o, complete, err := objectsOf(followed, unseen)
+		next, until, err := f.next(shown, anything)
 		if err != nil {
 			return err
 		}
-		if !complete {
+		if next == nil {
 			continue
 		}
-		o.Now = c.clock.Now()
-		o.Silent = silent(o.leases, o.Now)
-		if err := show(o); err != nil {
-			return err
+		if due = nil; until > 0 {
+			due = f.later(until)
+		}
+		if next != shown {
+			if err := show(next); err != nil {
+				return err
+			}
+			shown = next
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-streams.Later()(period):
+		case <-f.later(period):
 		}
 	}
+}
+
+// next is what to show after what was shown, which it is itself where there is nothing else, and how long it is until an agent may fall silent. Without anything
+// changed there are Leases to look at, and nothing else.
+func (f *following) next(shown *Objects, anything bool) (*Objects, time.Duration, error) {
+	anything = anything || shown == nil
+	known, complete, err := f.objects(anything)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case shown == nil && !complete:
+		return nil, 0, nil
+	}
+	now := f.clock.Now()
+	quiet, until := silent(known.leases, now)
+	if left, deaf := f.deaf(); deaf && shown != nil {
+		quiet, until = shown.Silent, left
+	}
+	if !anything && maps.Equal(quiet, shown.Silent) {
+		return shown, until, nil
+	}
+	next := known
+	if !complete || !anything {
+		was := *shown
+		next = &was
+	}
+	next.Silent, next.Now, next.Outage = quiet, now, f.outage()
+	return next, until, nil
+}
+
+// objects are what is known now, of Leases alone where nothing else is asked for, and whether every kind was listed.
+func (f *following) objects(all bool) (o *Objects, complete bool, err error) {
+	f.mu.Lock()
+	kinds := slices.Clone(f.kinds)
+	complete = true
+	for _, k := range kinds {
+		complete = complete && k.filled
+	}
+	f.mu.Unlock()
+	o = &Objects{}
+	for _, k := range kinds {
+		if !all && k.name != Leases {
+			continue
+		}
+		if err := k.keepIn(o); err != nil {
+			return nil, false, err
+		}
+	}
+	return o, complete, nil
 }
 
 // nowhere is no namespace.
@@ -80,89 +152,8 @@ func (c *Cluster) probe(ctx context.Context, name string) (within string, hidden
 		case err == nil:
 			return within, &holding.Unseen{Kind: k.resource, Namespace: within}, nil
 		case !apierrors.IsForbidden(err):
-			return nowhere, nil, c.explained(name, err)
+			return nowhere, nil, err
 		}
 	}
 	return nowhere, &holding.Unseen{Kind: k.resource}, nil
-}
-
-// followed is a kind that is watched.
-type followed struct {
-	cache.Store
-
-	kind      kind
-	reflector *cache.Reflector
-	changed   chan<- struct{}
-	mu        sync.Mutex
-	filled    bool
-}
-
-func (c *Cluster) follow(name, namespace string, changed chan<- struct{}) *followed {
-	k := kinds[name]
-	f := &followed{Store: cache.NewStore(cache.MetaNamespaceKeyFunc), kind: k, changed: changed}
-	lists := cache.NewFilteredListWatchFromClient(c.clients[k.group], k.resource, namespace, func(o *metav1.ListOptions) {
-		o.LabelSelector, o.FieldSelector = k.selects.LabelSelector, k.selects.FieldSelector
-	})
-	f.reflector = cache.NewReflectorWithOptions(lists, nil, f, cache.ReflectorOptions{Name: name})
-	return f
-}
-
-// Add, Update, Delete and Replace take a change over and say that there is one.
-func (f *followed) Add(object any) error { return f.note(f.Store.Add(object)) }
-
-// Update see Add.
-func (f *followed) Update(object any) error { return f.note(f.Store.Update(object)) }
-
-// Delete see Add.
-func (f *followed) Delete(object any) error { return f.note(f.Store.Delete(object)) }
-
-// Replace see Add.
-func (f *followed) Replace(objects []any, version string) error {
-	err := f.Store.Replace(objects, version)
-	f.mu.Lock()
-	f.filled = true
-	f.mu.Unlock()
-	return f.note(err)
-}
-
-func (f *followed) note(err error) error {
-	select {
-	case f.changed <- struct{}{}:
-	default:
-	}
-	return err
-}
-
-func (f *followed) isFilled() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.filled
-}
-
-// objectsOf are what is known now of all kinds, and whether each was listed.
-func objectsOf(list []*followed, unseen []holding.Unseen) (o *Objects, complete bool, err error) {
-	o = &Objects{}
-	o.Unseen = unseen
-	for _, f := range list {
-		if f == nil {
-			continue
-		}
-		if !f.isFilled() {
-			return nil, false, nil
-		}
-		var objects []runtime.Object
-		for _, object := range f.List() {
-			if o, is := object.(runtime.Object); is {
-				objects = append(objects, o)
-			}
-		}
-		page := f.kind.list()
-		if err := meta.SetList(page, objects); err != nil {
-			return nil, false, err
-		}
-		if err := f.kind.keep(o, page); err != nil {
-			return nil, false, err
-		}
-	}
-	return o, true, nil
 }

@@ -28,6 +28,8 @@ type Objects struct {
 	Warnings []corev1.Event
 	// Now is the API server's time when the objects were read.
 	Now time.Time
+	// Outage is that they are followed and not kept up to date; nil where they are.
+	Outage *Outage
 
 	leases []coordinationv1.Lease
 }

@@ -53,7 +53,7 @@ func (c *Cluster) Read(ctx context.Context, streams term.Streams, names ...strin
 		}
 	}
 	o.Now = c.clock.Now()
-	o.Silent = silent(o.leases, o.Now)
+	o.Silent, _ = silent(o.leases, o.Now)
 	streams.Log().Info("read from the cluster", "server", c.host, "kinds", len(names), "objects", told.objects)
 	return o, nil
 }
@@ -184,16 +184,24 @@ func (p *progress) tell(more int) {
 	p.Tell("%s read from the cluster", words.Counted(p.objects, "object"))
 }
 
-// silent are the nodes whose agents have not renewed their Leases in time, by the API server's clock.
-func silent(leases []coordinationv1.Lease, now time.Time) map[string]bool {
-	nodes := map[string]bool{}
+// silent are the nodes whose agents have not renewed their Leases in time, by the API server's clock, and how long it is until the next may be one: 0 where all
+// are, or none has a Lease.
+func silent(leases []coordinationv1.Lease, now time.Time) (nodes map[string]bool, until time.Duration) {
+	nodes = map[string]bool{}
 	for i := range leases {
 		l := &leases[i].Spec
-		if l.RenewTime != nil && l.LeaseDurationSeconds != nil && now.After(l.RenewTime.Add(time.Duration(*l.LeaseDurationSeconds)*time.Second)) {
+		if l.RenewTime == nil || l.LeaseDurationSeconds == nil {
+			continue
+		}
+		left := l.RenewTime.Add(time.Duration(*l.LeaseDurationSeconds) * time.Second).Sub(now)
+		switch {
+		case left <= 0:
 			nodes[leases[i].Name] = true
+		case until == 0 || left < until:
+			until = left
 		}
 	}
-	return nodes
+	return nodes, until
 }
 
 // Live are the kinds of which it is told who holds what.

@@ -121,7 +121,7 @@ func (o *topOptions) run(ctx context.Context, streams term.Streams, view *topVie
 		if err != nil {
 			return err
 		}
-		return streams.Write(o.output, object, func(p *term.Page) { page(p); tellUnseen(p, l.Unseen) })
+		return streams.Write(o.output, object, func(p *term.Page) { page(p); tellUnseen(p, l.Unseen); tellOutage(p, objects.Outage) })
 	}
 	if !o.watch {
 		objects, err := of.Read(ctx, streams, read...)
@@ -143,6 +143,14 @@ func tellUnseen(p *term.Page, list []holding.Unseen) {
 	if len(list) > 0 {
 		p.Paragraph()
 		p.Linef("Not permitted: %s.", cluster.UnseenText(list))
+	}
+}
+
+// tellOutage says that the picture is not kept up to date.
+func tellOutage(p *term.Page, outage *cluster.Outage) {
+	if outage != nil {
+		p.Paragraph()
+		p.Linef("%s. What you see is from %s.", outage.Why, outage.Since.Local().Format(time.TimeOnly))
 	}
 }
 

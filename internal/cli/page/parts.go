@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/rankwright/rankwright/pkg/holding"
 )
 
-// Parts are what the page shows at one moment, each as JSON under a key: `fleet`, `layout/DIGEST`, `node/NAME` and `placement/NAMESPACE/NAME`.
+// Parts are what the page shows at one moment, each as JSON under a key: `fleet`, `outage` where there is one, `layout/DIGEST`, `node/NAME` and `placement/NAMESPACE/NAME`.
 type Parts map[string]json.RawMessage
 
 // Source is where the page's facts are from.
@@ -25,6 +26,14 @@ const (
 	Files     = "Files"
 	Simulated = "Simulated"
 )
+
+// Outage is that what is shown is not kept up to date.
+type Outage struct {
+	// Since is when it was up to date last, by the clock of this machine.
+	Since time.Time `json:"since"`
+	// Why is a sentence without its full stop.
+	Why string `json:"why"`
+}
 
 // fleetPart is the sums of everything, in the words of `top -o json`.
 type fleetPart struct {

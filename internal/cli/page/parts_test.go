@@ -3,6 +3,7 @@ package page
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -44,7 +45,7 @@ func small() *holding.State {
 
 func painted(t *testing.T, p *Painter, s *holding.State) Parts {
 	t.Helper()
-	parts, _, err := p.Paint(s)
+	parts, _, err := p.Paint(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,5 +109,21 @@ func TestSameAgain(t *testing.T) {
 	c := painted(t, p, s).Since(first)
 	if len(c.Set) != 2 || len(c.Gone) != 1 || c.Gone[0] != "placement/team-a/llama" {
 		t.Errorf("without the plan %d parts change and %v go", len(c.Set), c.Gone)
+	}
+}
+
+// TestOutage says that what is shown is not kept up to date, and takes it back.
+func TestOutage(t *testing.T) {
+	p := &Painter{}
+	first := painted(t, p, small())
+	lost, _, err := p.Paint(small(), &Outage{Since: time.Unix(0, 0).UTC(), Why: "The API server does not answer"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := lost.Since(first); len(c.Set) != 1 || string(c.Set["outage"]) != `{"since":"1970-01-01T00:00:00Z","why":"The API server does not answer"}` {
+		t.Errorf("an outage changes %s", c.Set)
+	}
+	if c := painted(t, p, small()).Since(lost); len(c.Set) != 0 || len(c.Gone) != 1 || c.Gone[0] != "outage" {
+		t.Errorf("after it %v changes and %v goes", c.Set, c.Gone)
 	}
 }

@@ -67,11 +67,16 @@ type placementPart struct {
 }
 
 // Paint makes the parts of a state, and the snapshot that plans on it are computed from.
-func (p *Painter) Paint(s *holding.State) (Parts, *fleet.Snapshot, error) {
+func (p *Painter) Paint(s *holding.State, outage *Outage) (Parts, *fleet.Snapshot, error) {
 	f, snapshot := holding.Follow(&p.follower, s)
 	parts := Parts{}
 	if err := parts.put("fleet", fleetOf(p.Source, f)); err != nil {
 		return nil, nil, err
+	}
+	if outage != nil {
+		if err := parts.put("outage", outage); err != nil {
+			return nil, nil, err
+		}
 	}
 	if err := p.nodes(parts, f, snapshot); err != nil {
 		return nil, nil, err

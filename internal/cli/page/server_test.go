@@ -168,7 +168,7 @@ func (s *served) changes() func() Change {
 
 func (s *served) show(state *holding.State) {
 	s.Helper()
-	if err := s.stage.Show(state); err != nil {
+	if err := s.stage.Show(state, nil); err != nil {
 		s.Fatal(err)
 	}
 }

@@ -30,9 +30,9 @@ func NewStage(source Source) *Stage {
 	return &Stage{Painter: Painter{Source: source}, changed: make(chan struct{})}
 }
 
-// Show shows another state. It is called by one at a time, and nothing of the state may change afterwards.
-func (s *Stage) Show(state *holding.State) error {
-	parts, snapshot, err := s.Painter.Paint(state)
+// Show shows another state, and since when it is not kept up to date. It is called by one at a time, and nothing of the state may change afterwards.
+func (s *Stage) Show(state *holding.State, outage *Outage) error {
+	parts, snapshot, err := s.Painter.Paint(state, outage)
 	if err != nil {
 		return err
 	}

@@ -24,12 +24,12 @@ type desks struct {
 }
 
 // wrap notes what was measured before a state is shown.
-func (d *desks) wrap(show func(*holding.State) error) showing {
-	return func(s *holding.State, measured []v1alpha1.SiteCalibration) error {
+func (d *desks) wrap(show func(*holding.State, *page.Outage) error) showing {
+	return func(s *holding.State, measured []v1alpha1.SiteCalibration, outage *page.Outage) error {
 		d.mu.Lock()
 		d.measured = measured
 		d.mu.Unlock()
-		return show(s)
+		return show(s, outage)
 	}
 }
 

@@ -18,8 +18,8 @@ type source struct {
 	follow func(ctx context.Context, show showing) error
 }
 
-// showing shows a state with what was measured at the site.
-type showing func(*holding.State, []v1alpha1.SiteCalibration) error
+// showing shows a state with what was measured at the site, and since when it is not kept up to date.
+type showing func(*holding.State, []v1alpha1.SiteCalibration, *page.Outage) error
 
 // source is what the flags mean.
 func (o *options) source(streams term.Streams) (*source, error) {
@@ -35,7 +35,7 @@ func (o *options) source(streams term.Streams) (*source, error) {
 	}
 	return &source{page.Source{Kind: page.Cluster, Name: of.Name()}, func(ctx context.Context, show showing) error {
 		return of.Follow(ctx, streams, period, cluster.Live(holding.Pods, cluster.Calibrations), func(seen *cluster.Objects) error {
-			return show(&seen.State, seen.Calibrations)
+			return show(&seen.State, seen.Calibrations, (*page.Outage)(seen.Outage))
 		})
 	}}, nil
 }
@@ -60,7 +60,7 @@ func (o *options) still(streams term.Streams) (*source, error) {
 		return nil, err
 	}
 	return &source{o.describe(), func(ctx context.Context, show showing) error {
-		if err := show(state, read.Calibrations); err != nil {
+		if err := show(state, read.Calibrations, nil); err != nil {
 			return err
 		}
 		<-ctx.Done()

@@ -131,7 +131,12 @@ func topWatch(w *world) {
 	defer cancel()
 	out, in := io.Pipe()
 	pauses := make(chan time.Time)
-	streams := term.Streams{In: strings.NewReader(""), Out: in, Err: io.Discard, After: func(time.Duration) <-chan time.Time { return pauses }}
+	streams := term.Streams{In: strings.NewReader(""), Out: in, Err: io.Discard, After: func(d time.Duration) <-chan time.Time {
+		if d != time.Second { // of the pictures
+			return nil
+		}
+		return pauses
+	}}
 	code := make(chan int, 1)
 	go func() {
 		code <- cli.Run(ctx, []string{"top", "devices", "-l", "pool=mi300x", "--watch", "--kubeconfig", w.kubeconfig}, streams)

@@ -8,6 +8,7 @@ export class Fleet {
   clear() {
     this.version = 0;
     this.totals = null;
+    this.outage = null;
     this.layouts = new Map();
     this.nodes = new Map();
     this.placements = new Map();
@@ -23,11 +24,13 @@ export class Fleet {
     for (const key in set) if (key.startsWith('layout/')) this.layouts.set(key.slice(7), set[key]);
     for (const key in set) {
       if (key === 'fleet') this.totals = set[key];
+      else if (key === 'outage') this.outage = set[key];
       else if (key.startsWith('node/')) this.setNode(key.slice(5), set[key]);
       else if (key.startsWith('placement/')) this.placements.set(key.slice(10), set[key]);
     }
     for (const key of change.gone ?? []) {
-      if (key.startsWith('layout/')) this.layouts.delete(key.slice(7));
+      if (key === 'outage') this.outage = null;
+      else if (key.startsWith('layout/')) this.layouts.delete(key.slice(7));
       else if (key.startsWith('placement/')) this.placements.delete(key.slice(10));
       else if (key.startsWith('node/') && this.nodes.delete(key.slice(5))) this.sorted = null;
     }

@@ -2,6 +2,7 @@
 import { h, morph } from './dom.js';
 import { Fleet } from './model.js';
 import { follow } from './stream.js';
+import { Standing } from './standing.js';
 import { palette } from './colours.js';
 import { FleetView } from './fleet.js';
 import { PlacementsView } from './placements.js';
@@ -17,6 +18,7 @@ const shown = {};
 
 // read takes the state from the address.
 function read() {
+  app.address = location.hash;
   const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
   const [view, ...rest] = path.split('/');
   app.state = { ...defaults, ...Object.fromEntries(new URLSearchParams(view === 'what-if' ? '' : query ?? '')), view: views[view] ? view : 'fleet', placement: rest.map(decodeURIComponent).join('/'), ask: view === 'what-if' ? query ?? '' : app.state.ask ?? '' };
@@ -33,6 +35,13 @@ function go(change, replace) {
   if (next.view === 'placements' && next.placement) hash += '/' + next.placement;
   if (next.view === 'what-if' && next.ask) hash += '?' + next.ask;
   history[replace ? 'replaceState' : 'pushState'](null, '', hash);
+  read();
+  render();
+}
+
+// moved shows what the address says now. Most browsers tell of a change of it twice.
+function moved() {
+  if (app.address === location.hash) return;
   read();
   render();
 }
@@ -71,12 +80,15 @@ function soon() {
   });
 }
 
-let live = '';
+// What is known of the plugin: when it was heard of last, and whether it is not any more.
+let heard = Date.now(), lost = false;
+const standing = new Standing($('live'), $('why'), $('since'));
+
 function tell(word) {
-  if (word === live) return;
-  live = word;
-  $('live').className = word;
-  $('live').textContent = word === 'live' ? (app.fleet.totals?.source.kind === 'Cluster' ? 'live' : '') : 'the plugin does not answer: what is shown may be old';
+  lost = word === 'lost';
+  if (!lost) heard = Date.now();
+  const silent = { since: heard, why: 'The plugin does not answer: kubectl rankwright ui ended, or is held up' };
+  standing.show(lost ? silent : app.fleet.outage, app.fleet.totals?.source.kind === 'Cluster' ? 'live' : '');
 }
 
 const themes = ['', 'light', 'dark'];
@@ -132,13 +144,11 @@ theme('');
 $('theme').addEventListener('click', () => pressed.d());
 $('keys').addEventListener('click', help);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { app.palette = palette(); render(); });
-addEventListener('hashchange', () => { read(); render(); });
-addEventListener('popstate', () => { read(); render(); });
+for (const event of ['hashchange', 'popstate']) addEventListener(event, moved);
 read();
 render();
 follow((change) => {
   app.fleet.apply(change);
   performance.mark('applied');
   soon();
-  live = '';
 }, tell);

@@ -12,6 +12,9 @@ export async function follow(apply, tell) {
   }
 }
 
+// patience is how long the server may say nothing, which sends an empty line every 15 s.
+const patience = 40_000;
+
 async function read(apply, tell) {
   const response = await fetch('stream', { cache: 'no-store' });
   if (!response.ok) throw new Error(await response.text());
@@ -19,7 +22,8 @@ async function read(apply, tell) {
   let parts = [];
   let begun = false;
   for (;;) {
-    const { value, done } = await reader.read();
+    const quiet = setTimeout(() => tell('lost'), patience);
+    const { value, done } = await reader.read().finally(() => clearTimeout(quiet));
     if (done) return;
     let rest = value;
     if (!begun && rest.trim()) {
@@ -31,8 +35,8 @@ async function read(apply, tell) {
       rest = rest.slice(end + 1);
       const line = parts.join('');
       parts = [];
-      tell('live');
       if (line) apply(JSON.parse(line));
+      tell('live');
     }
     if (rest) parts.push(rest);
   }

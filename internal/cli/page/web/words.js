@@ -38,5 +38,18 @@ function three(value) {
   return String(Number(value.toPrecision(3)));
 }
 
+// age is a time in milliseconds, in the largest unit of which there are two.
+export function age(milliseconds) {
+  const seconds = Math.max(0, Math.round(milliseconds / 1000));
+  for (const [unit, size] of [['h', 3600], ['min', 60]]) if (seconds >= 2 * size) return Math.floor(seconds / size) + ' ' + unit;
+  return seconds + ' s';
+}
+
+// moment is a time of day, with its date where that is not today's.
+export function moment(time) {
+  const at = new Date(time), day = (d) => d.toLocaleDateString('sv-SE');
+  return (day(at) === day(new Date()) ? '' : day(at) + ' ') + at.toLocaleTimeString('sv-SE');
+}
+
 export const conditionWords = { InUse: 'in use', Reserved: 'reserved', Idle: 'idle', OutOfUse: 'out of use', Unknown: 'not known to be free' };
 export const conditions = Object.keys(conditionWords);
