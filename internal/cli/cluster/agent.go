@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,9 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/remotecommand"
@@ -19,7 +16,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 
 	"github.com/rankwright/rankwright/internal/version"
-	"github.com/rankwright/rankwright/pkg/why"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // Node agents as the chart installs them: the labels of their pods, the container, and the program in its image, which has no other.
@@ -28,6 +25,9 @@ const (
 	agentContainer = "node-agent"
 	agentProgram   = "/usr/local/bin/node-agent"
 )
+
+// agentRights are what it takes to find the agents and to run something beside them.
+var agentRights = []right{{"list", "pods", ""}, {"create", "pods", "exec"}}
 
 // exitUsage is how an agent ends that does not understand its command line.
 const exitUsage = 2
@@ -65,10 +65,7 @@ func (c *Cluster) agentPods(ctx context.Context, fields string) ([]corev1.Pod, e
 	var list corev1.PodList
 	options := &metav1.ListOptions{LabelSelector: agentLabels, FieldSelector: fields}
 	err := c.clients[corev1.SchemeGroupVersion].Get().Namespace(c.agents).Resource("pods").VersionedParams(options, metav1.ParameterCodec).Do(ctx).Into(&list)
-	if apierrors.IsForbidden(err) {
-		return nil, fmt.Errorf("find the node agents: %w", c.missing(ctx, "list", "pods"))
-	}
-	return list.Items, c.explained("pods", err)
+	return list.Items, c.unlessMissing(ctx, agentRights, c.explained("pods", err))
 }
 
 // withoutAgent is why a node has no agent.
@@ -84,22 +81,8 @@ func (c *Cluster) withoutAgent(ctx context.Context, node string) error {
 	for i := range pods {
 		names[i] = pods[i].Spec.NodeName
 	}
-	remedy := fmt.Sprintf("kubectl get pods -n %s -l %s -o wide lists them", c.agents, agentLabels)
-	return fmt.Errorf("namespace %s has no node agent on node %s%s", c.agents, node, Hint(node, names, remedy))
-}
-
-// missing is an error about a right in the agents' namespace, with the command by which somebody who may do so gives it.
-func (c *Cluster) missing(ctx context.Context, verb, resource string) error {
-	var asked authenticationv1.SelfSubjectReview
-	user := "NAME"
-	err := c.clients[authenticationv1.SchemeGroupVersion].Post().Resource("selfsubjectreviews").Body(&asked).Do(ctx).Into(&asked)
-	if err == nil {
-		user = cmp.Or(asked.Status.UserInfo.Username, user)
-	}
-	role := "rankwright-" + strings.NewReplacer("/", "-", "%", "-").Replace(verb+"-"+resource+":"+user)
-	return fmt.Errorf("user %s may not %s %s in namespace %s, which this would allow: "+
-		"kubectl create role %s --verb=%[2]s --resource=%[3]s -n %[4]s && kubectl create rolebinding %[5]s --role=%[5]s --user=%[6]s -n %[4]s",
-		user, verb, resource, c.agents, why.Quoted(role), why.Quoted(user))
+	return fmt.Errorf("namespace %s has no node agent on node %s, and on nodes with names like it on %s: kubectl get pods -n %[1]s -l %[4]s -o wide lists all",
+		c.agents, node, strings.Join(words.Nearest(node, names, 3), ", "), agentLabels)
 }
 
 // Run runs the agent's program once more beside it, with a subcommand, the flags that the agent has, and others. What it prints goes to out.
@@ -120,9 +103,9 @@ func (a *Agent) Run(ctx context.Context, out io.Writer, subcommand string, flags
 	switch {
 	case err == nil:
 		return nil
-	case apierrors.IsForbidden(err):
-		err = a.cluster.missing(ctx, "create", "pods/exec")
-	case errors.As(err, &ended):
+	case !errors.As(err, &ended):
+		err = a.cluster.unlessMissing(ctx, agentRights, err)
+	default:
 		err = fmt.Errorf("%s: exit code %d", strings.TrimSpace(errs.String()), ended.Code)
 		if ended.Code == exitUsage {
 			err = fmt.Errorf("%w: its image is %s, and this plugin is %s: install agents of the plugin's version", err, a.container.Image, version.String())

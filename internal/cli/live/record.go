@@ -34,7 +34,7 @@ node. detect --replay looks at the recording anywhere; detect --record makes one
 It runs node-agent record in the agent's pod, which takes the rights to list pods and to create pods/exec in the
 namespace of the agents. A right that is missing is named, with the command that would give it.`,
 		Example: `  kubectl rankwright record node/node-1
-  kubectl rankwright record node/node-1 -o - | kubectl rankwright detect --replay /dev/stdin`,
+  kubectl rankwright detect --replay node-1.tar.gz -o wide`,
 		Args: cluster.OneTarget("record node/NAME"),
 		RunE: func(command *cobra.Command, args []string) error { return o.run(command.Context(), streams, args[0]) },
 	}

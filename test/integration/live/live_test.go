@@ -24,6 +24,7 @@ func TestCommands(t *testing.T) {
 		{"diff", diffs},
 		{"cordon", cordons},
 		{"replan and verify", asksAnew},
+		{"record", records},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			own := *w.World
