@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -54,6 +55,13 @@ func records(w *world) {
 	if out := w.asks("record", "node/l40s-0", "-o", "-"); !strings.HasPrefix(out, "\x1f\x8b") {
 		w.Errorf("standard output is no recording: %.40q", out)
 	}
+
+	page := w.page()
+	w.Run("into the folder where the user is", func(t *testing.T) {
+		t.Chdir(t.TempDir())
+		page.Show(t, "record node/l40s-0", w.asks("record", "node/l40s-0"))
+	})
+	page.Hold(w.T)
 
 	// An agent that does not understand the plugin, and one that ends.
 	w.remake(pod, "--colour=red")
