@@ -139,7 +139,8 @@ func (c *Cluster) Tell(streams term.Streams, how *Changing, of object, words str
 	}
 	of.GetObjectKind().SetGroupVersionKind(kinds[0])
 	of.SetManagedFields(nil)
-	if how.told++; how.told > 1 && how.output == term.FormatYAML {
+	how.told++
+	if how.told > 1 && how.output == term.FormatYAML {
 		if _, err := fmt.Fprintln(streams.Out, "---"); err != nil {
 			return err
 		}

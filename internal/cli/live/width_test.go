@@ -65,7 +65,8 @@ func TestLongNamesFit(t *testing.T) {
 			}
 		}
 		p := &term.Page{}
-		if page(p); strings.Contains(p.String(), "…") {
+		page(p)
+		if strings.Contains(p.String(), "…") {
 			t.Errorf("%s loses names where there is no terminal:\n%s", name, p.String())
 		}
 	}
