@@ -44,10 +44,11 @@ func nodesAreRecorded(t *testing.T, s *site, _ *cluster.Node) {
 func factsOf(i *v1alpha1.AcceleratorInventory) map[v1alpha1.DeviceID]v1alpha1.Device {
 	facts := map[v1alpha1.DeviceID]v1alpha1.Device{}
 	for _, d := range i.Status.Devices {
-		facts[d.ID] = v1alpha1.Device{
-			Product: d.Product, DriverVersion: d.DriverVersion, Health: v1alpha1.DeviceHealth{State: d.Health.State},
-			Memory: &v1alpha1.DeviceMemory{TotalMiB: d.Memory.TotalMiB, Source: d.Memory.Source},
+		known := v1alpha1.Device{Product: d.Product, DriverVersion: d.DriverVersion, Health: v1alpha1.DeviceHealth{State: d.Health.State}}
+		if d.Memory != nil {
+			known.Memory = &v1alpha1.DeviceMemory{TotalMiB: d.Memory.TotalMiB, Source: d.Memory.Source}
 		}
+		facts[d.ID] = known
 	}
 	return facts
 }

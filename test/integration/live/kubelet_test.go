@@ -8,8 +8,8 @@ import (
 	"io"
 	"net/http"
 	"os/exec"
-	"slices"
 	"strconv"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,15 +21,32 @@ import (
 // execKubelet is the part of a kubelet that runs commands in containers: it speaks the protocol by which API servers ask for that. All its containers
 // have one program, which runs on this machine whatever the path that is asked for.
 type execKubelet struct {
+	mu      sync.Mutex
 	program string
-	// asked are the commands that it ran, each with its path.
-	asked [][]string
+	// asked is the last command that it ran, after the name of its container.
+	asked []string
+}
+
+// hasProgram changes the program, and says what was asked for last.
+func (k *execKubelet) hasProgram(program string) (asked []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.program = program
+	return k.asked
+}
+
+// ask notes what is asked for, and says which program does it.
+func (k *execKubelet) ask(container string, command []string) (program string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.asked = append([]string{container}, command...)
+	return k.program
 }
 
 // ServeHTTP runs a command, as POST /exec/NAMESPACE/POD/CONTAINER asks for.
 func (k *execKubelet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	command := r.URL.Query()["command"]
-	k.asked = append(k.asked, append([]string{r.PathValue("container")}, command...))
+	program := k.ask(r.PathValue("container"), command)
 	if _, err := httpstream.Handshake(r, w, []string{remotecommand.StreamProtocolV4Name}); err != nil {
 		return
 	}
@@ -48,7 +65,7 @@ func (k *execKubelet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		streams[s.Headers().Get(corev1.StreamType)] = s
 	}
 	var errs bytes.Buffer
-	run := exec.CommandContext(r.Context(), k.program, command[1:]...)
+	run := exec.CommandContext(r.Context(), program, command[1:]...)
 	run.Env = []string{"NODE_NAME=gpu-node-17"}
 	run.Stdout, run.Stderr = streams[corev1.StreamTypeStdout], &errs
 	status := statusOf(run.Run())
@@ -71,6 +88,3 @@ func statusOf(err error) metav1.Status {
 		return metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonInternalError, Message: err.Error()}
 	}
 }
-
-// last is the last command that was asked for.
-func (k *execKubelet) last() []string { return slices.Clone(k.asked[len(k.asked)-1]) }

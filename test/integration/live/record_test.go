@@ -46,7 +46,7 @@ func records(w *world) {
 	w.kubectl("kubectl create role 'rankwright-create-pods-exec:recorder' " + second)
 	w.Eventually("the user has both rights", func(context.Context) bool { return w.run(0, recorder, command...).Code == term.ExitOK })
 	w.same("told", "node/l40s-0 recorded: kubectl rankwright detect --replay "+file+"\n", w.checked(w.run(0, recorder, command...), command))
-	w.same("asked for", fmt.Sprint([]string{"node-agent", "/usr/local/bin/node-agent", "record", "--replay=" + clitest.RecordingOf(w.T, hosts["l40s-0"])}), fmt.Sprint(kubelet.last()))
+	w.same("asked for", fmt.Sprint([]string{"node-agent", "/usr/local/bin/node-agent", "record", "--replay=" + clitest.RecordingOf(w.T, hosts["l40s-0"])}), fmt.Sprint(kubelet.hasProgram(kubelet.program)))
 	names := []string{"detect", "-o", "custom-columns=ID:.id,PRODUCT:.product", "--replay"}
 	w.same("devices", w.ok(append(names, clitest.RecordingOf(w.T, hosts["l40s-0"]))...), w.ok(append(names, file)...))
 	w.same("the name of the node is replaced", "host-1", w.recorded(file).Name)
@@ -67,7 +67,7 @@ func records(w *world) {
 	w.remake(pod, "--colour=red")
 	w.refuses("exit code 2: its image is node-agent:1, and this plugin is", command...)
 	w.remake(pod, "--replay="+clitest.RecordingOf(w.T, hosts["l40s-0"]))
-	kubelet.program = "/bin/true"
+	kubelet.hasProgram("true")
 	w.refuses("what pod "+pod.Name+" sent of node l40s-0 is of no use", command...)
 
 	w.refuses("namespace "+agents+" has no node agent on node l40s-1, and on nodes with names like it on l40s-0: kubectl get pods -n "+agents, "record", "node/l40s-1")
