@@ -65,7 +65,7 @@ line is wrong, and 3 where an alert of detect is met or diff finds that somethin
 		{"cluster", "Commands that ask a cluster, as kubectl does (plan, recommend and ui also work on files alone):", []*cobra.Command{
 			live.NewTop(streams), live.NewTree(streams), planning.NewWhy(streams), planning.NewExplain(streams), planning.NewDiff(streams),
 			planning.NewPlan(streams), planning.NewRecommend(streams), ui.New(streams),
-			live.NewCordon(streams), live.NewUncordon(streams), live.NewReplan(streams), live.NewVerify(streams),
+			live.NewCordon(streams), live.NewUncordon(streams), live.NewReplan(streams), live.NewVerify(streams), live.NewRecord(streams),
 		}},
 		{"alone", "Commands that contact none:", []*cobra.Command{
 			host.NewDetect(streams), sizing.NewModel(streams), planning.NewModels(streams, time.Now), sizing.NewEstimate(streams, time.Now),

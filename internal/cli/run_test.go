@@ -26,7 +26,7 @@ func TestUsage(t *testing.T) {
 		code int
 		want string // in the errors
 	}{
-		"unknown command":      {[]string{"fly"}, term.ExitUsage, `unknown command "fly": use one of calibrate, cordon, cost, detect, diff, estimate, explain, export, mesh, model, models, plan, recommend, replan, simulate, top, train, tree, ui, uncordon, verify, why`},
+		"unknown command":      {[]string{"fly"}, term.ExitUsage, `unknown command "fly": use one of calibrate, cordon, cost, detect, diff, estimate, explain, export, mesh, model, models, plan, recommend, record, replan, simulate, top, train, tree, ui, uncordon, verify, why`},
 		"unknown flag":         {[]string{"mesh", "--tq", "2"}, term.ExitUsage, "See 'kubectl rankwright mesh --help'"},
 		"serving of nothing":   {[]string{"estimate", "--serving", "prefix=1"}, term.ExitUsage, "no model: name one"},
 		"unknown serving":      {[]string{"estimate", "--model", "Llama-3.1-8B", "--device", "H100", "--serving", "prefixCache.hits=1"}, term.ExitUsage, "--serving prefixCache.hits=1: give FIELD=VALUE, where the field is one of engineVersion, memoryUtilizationPercent"},

@@ -45,7 +45,7 @@ func PatchCommand(p *v1alpha1.ModelPlacement, edits []v1alpha1.FieldEdit) string
 	if p.Namespace != "" {
 		namespace = " -n " + p.Namespace
 	}
-	return commandf("patch mp %s%s --type merge -p %s", p.Name, namespace, quoted(patch))
+	return commandf("patch mp %s%s --type merge -p %s", p.Name, namespace, Quoted(patch))
 }
 
 // merged are edits as a merge patch; false where there is none.
@@ -70,5 +70,5 @@ func merged(edits []v1alpha1.FieldEdit) (patch string, ok bool) {
 	return string(text), err == nil && len(edits) > 0
 }
 
-// quoted is a text as one word of a shell.
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+// Quoted is a text as one word of a shell.
+func Quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

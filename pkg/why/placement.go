@@ -243,7 +243,7 @@ func (s *standing) tensor() int32 {
 func (s *standing) edit() string { return commandf("edit mp %s -n %s", s.Name, s.Namespace) }
 
 func (s *standing) patch(change string) string {
-	return commandf("patch mp %s -n %s --type merge -p %s", s.Name, s.Namespace, quoted(change))
+	return commandf("patch mp %s -n %s --type merge -p %s", s.Name, s.Namespace, Quoted(change))
 }
 
 // waiting is the first pod of a placement that does not run; nil where none is known.

@@ -172,7 +172,7 @@ func TestPatch(t *testing.T) {
 	if got := PatchCommand(p, nil); got != "" {
 		t.Errorf("%s for no edits", got)
 	}
-	if got, want := quoted("it's"), `'it'\''s'`; got != want {
+	if got, want := Quoted("it's"), `'it'\''s'`; got != want {
 		t.Errorf("%s; want %s", got, want)
 	}
 }

@@ -46,6 +46,7 @@ func TestDriversAreAsked(t *testing.T) {
 	}{
 		{"exact memory and health", driverFacts},
 		{"three views of a host", threeViews},
+		{"nodes are recorded", nodesAreRecorded},
 		{"a container without privilege opens none of it", nodesAreDenied},
 		{"an XID withdraws its GPU", xidWithdraws},
 		{"faults of single GPUs and their end", singleFaults},

@@ -65,6 +65,6 @@ agent.`,
 	command.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	f.register(command.Flags())
 	command.CompletionOptions.DisableDefaultCmd = true
-	command.AddCommand(newCleanupCommand(stderr), newVerifyCommand(stdout, stderr), newSurveyCommand(stdout, stderr))
+	command.AddCommand(newCleanupCommand(stderr), newVerifyCommand(stdout, stderr), newSurveyCommand(stdout, stderr), newRecordCommand(stdout))
 	return command
 }

@@ -97,6 +97,8 @@ func TestUsage(t *testing.T) {
 		{"cleanup of a bad namespace", []string{"cleanup", "--agent-namespace=a.b"}, `--agent-namespace: "a.b" cannot be a namespace`},
 		{"cleanup at once", []string{"cleanup", "--timeout=1ms"}, "--timeout: 1ms is too short: take at least 1s"},
 		{"cleanup of something", []string{"cleanup", "n1"}, `unexpected argument "n1": cleanup takes flags only`},
+		{"record of something", []string{"record", "n1"}, `unexpected argument "n1": record takes flags only`},
+		{"record with a mistake", []string{"record", "--log-level=loud"}, `--log-level: "loud" is no level`},
 		{"no root", []string{"--root=" + filepath.Join(folder, "none")}, "--root: cannot open the host's file tree"},
 		{"no configuration", []string{"--config=" + filepath.Join(folder, "none")}, "--config: open"},
 		{"configuration", []string{"--config=" + config}, "vendors.nvidia.injection: is empty"},

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent/verifypods"
 	"github.com/rankwright/rankwright/pkg/survey"
@@ -90,8 +89,8 @@ func (f *surveyFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	if !f.keepIdentifiers {
-		if recording, _, err = detect.Anonymize(recording); err != nil {
-			return fmt.Errorf("%w; --keep-identifiers writes them as they are", err)
+		if recording, err = anonymous(recording); err != nil {
+			return err
 		}
 	}
 	if err := writeRecording(f.output, recording); err != nil {

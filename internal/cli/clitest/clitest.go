@@ -6,8 +6,10 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
@@ -91,4 +93,17 @@ func Object[T any](t *testing.T, text string) T {
 		t.Fatalf("%v in %s", err, text)
 	}
 	return value
+}
+
+// Narrow fails where a line has more columns than a terminal. Lines that begin with something of a list, after their blanks, are left out: what is to be
+// copied is not folded.
+func Narrow(t *testing.T, what, text string, most int, copied ...string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		begins := func(head string) bool { return strings.HasPrefix(strings.TrimSpace(line), head) }
+		if n := utf8.RuneCountInString(line); n > most && !slices.ContainsFunc(copied, begins) {
+			t.Errorf("%s: %d columns, where a terminal has %d: %s", what, n, most, line)
+		}
+	}
 }

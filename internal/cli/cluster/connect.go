@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -64,6 +66,8 @@ type Cluster struct {
 
 	host    string
 	agents  string
+	config  *rest.Config
+	scheme  *runtime.Scheme
 	clients map[schema.GroupVersion]rest.Interface
 	clock   *clock
 }
@@ -101,18 +105,20 @@ func (f *Flags) Connect(streams term.Streams) (*Cluster, error) {
 }
 
 func (c *Cluster) connect(config *rest.Config) error {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme, coordinationv1.AddToScheme, resourcev1.AddToScheme} {
-		if err := add(scheme); err != nil {
+	c.config, c.scheme = config, runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		v1alpha1.AddToScheme, authenticationv1.AddToScheme, authorizationv1.AddToScheme, corev1.AddToScheme, coordinationv1.AddToScheme, resourcev1.AddToScheme,
+	} {
+		if err := add(c.scheme); err != nil {
 			return fmt.Errorf("kinds of the cluster: %w", err)
 		}
 	}
-	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	config.NegotiatedSerializer = serializer.NewCodecFactory(c.scheme).WithoutConversion()
 	shared, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return fmt.Errorf("client of the cluster: %w", err)
 	}
-	for _, of := range []schema.GroupVersion{v1alpha1.GroupVersion, corev1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion, resourcev1.SchemeGroupVersion} {
+	for _, of := range c.scheme.PrioritizedVersionsAllGroups() {
 		own := rest.CopyConfig(config)
 		own.GroupVersion, own.APIPath = &of, "/apis"
 		if of.Group == "" {

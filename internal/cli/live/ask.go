@@ -60,21 +60,21 @@ verification, by spec.verification; it is written into notBefore there.`,
 
 func newAsking(streams term.Streams, what *asking) *cobra.Command {
 	var flags cluster.Flags
-	var dry cluster.DryRun
+	var how cluster.Changing
 	command := &cobra.Command{
 		Use: what.word + " mp/NAME", Short: what.short, Long: what.long, Example: what.example,
 		Args: cluster.OneTarget(what.word + " mp/NAME"),
 		RunE: func(command *cobra.Command, args []string) error {
-			return what.run(command.Context(), streams, &flags, args[0], dry)
+			return what.run(command.Context(), streams, &flags, args[0], &how)
 		},
 	}
-	cluster.AddDryRun(command, &dry)
+	how.Add(command)
 	flags.Add(command)
 	flags.Complete(command, cluster.APlacement)
 	return command
 }
 
-func (a *asking) run(ctx context.Context, streams term.Streams, flags *cluster.Flags, text string, dry cluster.DryRun) error {
+func (a *asking) run(ctx context.Context, streams term.Streams, flags *cluster.Flags, text string, how *cluster.Changing) error {
 	target, err := cluster.ParseTarget(text, cluster.APlacement)
 	if err != nil {
 		return err
@@ -95,9 +95,9 @@ func (a *asking) run(ctx context.Context, streams term.Streams, flags *cluster.F
 	if err != nil {
 		return err
 	}
-	if err := of.Merge(ctx, holding.Placements, placement.Namespace, placement.Name, map[string]any{"spec": spec}, dry, &v1alpha1.ModelPlacement{}); err != nil {
+	changed, err := cluster.Merge(ctx, of, holding.Placements, placement, map[string]any{"spec": spec}, how)
+	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(streams.Out, "modelplacement.rankwright.dev/%[1]s: "+a.next+"%[3]s\n", placement.Name, placement.Namespace, dry.Text())
-	return err
+	return of.Tell(streams, how, changed, fmt.Sprintf("modelplacement.rankwright.dev/%[1]s: "+a.next+"%[3]s\n", placement.Name, placement.Namespace, how.Text()))
 }

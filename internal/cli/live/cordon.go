@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -60,7 +61,7 @@ node's inventory. Devices that the operator cordoned for a fault stay cordoned u
 
 func newCordoning(streams term.Streams, how *cordoning) *cobra.Command {
 	var flags cluster.Flags
-	var dry cluster.DryRun
+	var by cluster.Changing
 	command := &cobra.Command{
 		Use: how.word + " (device/NODE/ID | node/NAME)...", Short: how.short, Long: how.long, Example: how.example,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -70,16 +71,16 @@ func newCordoning(streams term.Streams, how *cordoning) *cobra.Command {
 			return nil
 		},
 		RunE: func(command *cobra.Command, args []string) error {
-			return how.run(command.Context(), streams, &flags, args, dry)
+			return how.run(command.Context(), streams, &flags, args, &by)
 		},
 	}
-	cluster.AddDryRun(command, &dry)
+	by.Add(command)
 	flags.Add(command)
 	flags.Complete(command, cluster.ADevice, cluster.ANode)
 	return command
 }
 
-func (h *cordoning) run(ctx context.Context, streams term.Streams, flags *cluster.Flags, args []string, dry cluster.DryRun) error {
+func (h *cordoning) run(ctx context.Context, streams term.Streams, flags *cluster.Flags, args []string, by *cluster.Changing) error {
 	of, err := flags.Connect(streams)
 	if err != nil {
 		return err
@@ -96,7 +97,7 @@ func (h *cordoning) run(ctx context.Context, streams term.Streams, flags *cluste
 		return err
 	}
 	for _, m := range meant {
-		if err := h.write(ctx, streams, of, m, dry); err != nil {
+		if err := h.write(ctx, streams, of, m, by); err != nil {
 			return err
 		}
 	}
@@ -171,20 +172,19 @@ func idsOf(inventory *v1alpha1.AcceleratorInventory) []v1alpha1.DeviceID {
 const attempts = 5
 
 // write changes the cordons of a node, on condition that nobody else did meanwhile, and tells what came of each device.
-func (h *cordoning) write(ctx context.Context, streams term.Streams, of *cluster.Cluster, m onNode, dry cluster.DryRun) error {
+func (h *cordoning) write(ctx context.Context, streams term.Streams, of *cluster.Cluster, m onNode, by *cluster.Changing) error {
 	inventory, err := m.inventory, error(nil)
 	for range attempts {
 		before := inventory.Spec.CordonedDevices
 		after := h.change(before, m.devices)
 		if slices.Equal(before, after) {
-			return h.tell(streams, m, before, before, inventory, dry)
+			return h.tell(streams, of, m, before, before, inventory, by)
 		}
-		changed := inventory.DeepCopy()
-		err = of.Merge(ctx, holding.Inventories, "", inventory.Name, map[string]any{
+		changed, refused := cluster.Merge(ctx, of, holding.Inventories, inventory, map[string]any{
 			"metadata": map[string]any{"resourceVersion": inventory.ResourceVersion}, "spec": map[string]any{"cordonedDevices": after},
-		}, dry, changed)
-		if err == nil {
-			return h.tell(streams, m, before, after, changed, dry)
+		}, by)
+		if err = refused; err == nil {
+			return h.tell(streams, of, m, before, after, changed, by)
 		}
 		if !apierrors.IsConflict(err) {
 			return err
@@ -197,10 +197,11 @@ func (h *cordoning) write(ctx context.Context, streams term.Streams, of *cluster
 }
 
 // tell says what became of each device. One that the operator keeps cordoned for a fault is told as that.
-func (h *cordoning) tell(streams term.Streams, m onNode, before, after []v1alpha1.DeviceID, now *v1alpha1.AcceleratorInventory, dry cluster.DryRun) error {
+func (h *cordoning) tell(streams term.Streams, of *cluster.Cluster, m onNode, before, after []v1alpha1.DeviceID, now *v1alpha1.AcceleratorInventory, by *cluster.Changing) error {
 	var kept []string
+	var told strings.Builder
 	for _, id := range m.devices {
-		said := h.done + dry.Text()
+		said := h.done + by.Text()
 		if h.is(slices.Contains(before, id)) == h.is(slices.Contains(after, id)) {
 			said = h.already
 		}
@@ -209,7 +210,10 @@ func (h *cordoning) tell(streams term.Streams, m onNode, before, after []v1alpha
 			said += fmt.Sprintf(", but the operator keeps it cordoned: %s, %s", repair.Fault, repair.State)
 			kept = append(kept, string(id))
 		}
-		_, _ = fmt.Fprintf(streams.Out, "device/%s/%s %s\n", now.Name, id, said)
+		_, _ = fmt.Fprintf(&told, "device/%s/%s %s\n", now.Name, id, said)
+	}
+	if err := of.Tell(streams, by, now, told.String()); err != nil {
+		return err
 	}
 	if len(kept) > 0 {
 		return fmt.Errorf("%s of node %s cordoned for a fault: docs/repair.md says when they come back", words.Counted(len(kept), "device"), now.Name)

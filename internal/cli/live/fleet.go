@@ -110,9 +110,7 @@ var attentionColumns = []term.Column[holding.Device]{
 		}
 		return strings.Join(parts, ", ")
 	}},
-	{Name: "HELD BY", Cell: func(d *holding.Device) string {
-		return cmp.Or(podsText(d), seatText(func(s *holding.Seat) string { return s.Key() })(d))
-	}, Optional: true},
+	holderColumn,
 }
 
 // conditionWords are the conditions as they follow a number of devices.

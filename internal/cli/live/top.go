@@ -187,8 +187,8 @@ func (l listing[T]) Names() []string {
 	return names
 }
 
-// list shows rows in columns, sorted as it was asked for.
-func list[T any](l *look, columns []term.Column[T], rows []T, nameOf func(*T) string, none string) (any, func(*term.Page), error) {
+// list shows rows in columns, or in narrow ones where these have no room, sorted as it was asked for.
+func list[T any](l *look, columns []term.Column[T], rows []T, nameOf func(*T) string, none string, narrow ...term.Column[T]) (any, func(*term.Page), error) {
 	if l.options.sortBy != "" {
 		if err := term.SortBy(rows, columns, l.options.sortBy); err != nil {
 			return nil, nil, err
@@ -202,6 +202,6 @@ func list[T any](l *look, columns []term.Column[T], rows []T, nameOf func(*T) st
 			p.Line(none)
 			return
 		}
-		term.Fit(p, columns, rows)
+		term.Fit(p, columns, rows, narrow...)
 	}, nil
 }

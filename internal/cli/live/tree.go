@@ -96,28 +96,44 @@ func (b *branch) twigs(first, rest string) []twig {
 	return list
 }
 
-// print writes the tree. Where a line is too long, what it says about the branch is folded below itself.
+// Columns of a tree on a terminal: what it says about a branch has so many at least, and the state of a branch so many at most.
+const (
+	leastAbout = 24
+	mostState  = 20
+)
+
+// print writes the tree. Where a line is too long, what it says about the branch is folded below itself; on a terminal names and states lose what is in their
+// middle where that does not do.
 func (b *branch) print(p *term.Page) {
 	lines := append([]twig{{&branch{Kind: "OBJECT", State: "STATE", About: "ABOUT"}, "", ""}}, b.twigs("", "")...)
 	named, stated := 0, 0
 	for i := range lines {
 		named, stated = max(named, utf8.RuneCountInString(lines[i].name())), max(stated, utf8.RuneCountInString(lines[i].State))
 	}
-	room := p.Columns() - named - stated - 2*term.TableGap
+	const beside = 2*term.TableGap + leastAbout
+	width, terminal := max(p.Columns(), named+stated+beside), p.Terminal()
+	if terminal > 0 && !p.Wide && width > terminal {
+		width, stated = terminal, min(stated, mostState)
+		named = min(named, width-stated-beside)
+	}
+	room := width - named - stated - 2*term.TableGap
 	for i := range lines {
 		t := &lines[i]
-		name, state := strings.TrimSuffix(t.name(), "/"), cmp.Or(t.State, "-")
-		for _, about := range foldedTo(p, t.About, room) {
-			line := fmt.Sprintf("%-*s%*s%-*s%*s%s", named, term.Printable(name), term.TableGap, "", stated, term.Printable(state), term.TableGap, "", term.Printable(about))
+		name, state := term.Middle(term.Printable(strings.TrimSuffix(t.name(), "/")), named), term.Middle(cmp.Or(term.Printable(t.State), "-"), stated)
+		for _, about := range foldedTo(p, terminal, t.About, room) {
+			line := fmt.Sprintf("%-*s%*s%-*s%*s%s", named, name, term.TableGap, "", stated, state, term.TableGap, "", term.Printable(about))
 			p.Raw(strings.TrimRight(line, " "))
 			name, state = t.below, ""
 		}
 	}
 }
 
-func foldedTo(p *term.Page, text string, room int) []string {
-	if p.Wide {
+func foldedTo(p *term.Page, terminal int, text string, room int) []string {
+	switch {
+	case p.Wide:
 		return []string{text}
+	case terminal > 0:
+		text = term.ShortWords(text, room)
 	}
 	return term.Fold(text, room, "")
 }

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -33,7 +34,7 @@ the plan that has it. A state is one of
   kubectl rankwright top devices --state OutOfUse -o name`,
 	keys: term.Keys(deviceColumns), labels: "nodes",
 	show: func(l *look) (any, func(*term.Page), error) {
-		return list(l, deviceColumns, l.meant(), deviceName, "No devices.")
+		return list(l, deviceColumns, l.meant(), deviceName, "No devices.", narrowDeviceColumns...)
 	},
 }
 
@@ -42,22 +43,34 @@ func deviceName(d *holding.Device) string { return "device/" + d.Node + "/" + st
 
 var deviceColumns = []term.Column[holding.Device]{
 	{Name: "NODE", Cell: func(d *holding.Device) string { return d.Node }},
-	{Name: "DEVICE", Cell: func(d *holding.Device) string { return string(d.ID) }},
-	{Name: "PRODUCT", Cell: func(d *holding.Device) string { return d.Product }, Drop: 5},
-	{Name: "MEMORY", Cell: func(d *holding.Device) string { return mib(d.Memory.TotalMiB) }, Number: func(d *holding.Device) float64 { return float64(d.Memory.TotalMiB) }, Drop: 3},
+	{Name: "DEVICE", Cell: func(d *holding.Device) string { return string(d.ID) }, Whole: true},
+	{Name: "PRODUCT", Cell: func(d *holding.Device) string { return d.Product }, Drop: 6},
+	{Name: "MEMORY", Cell: func(d *holding.Device) string { return mib(d.Memory.TotalMiB) }, Number: func(d *holding.Device) float64 { return float64(d.Memory.TotalMiB) }, Drop: 4},
 	{Name: "PLANNED", Cell: func(d *holding.Device) string { return mib(d.Memory.PlannedMiB) }, Number: func(d *holding.Device) float64 { return float64(d.Memory.PlannedMiB) }, Wide: true},
 	{Name: "OTHERS", Cell: func(d *holding.Device) string { return mib(d.Memory.OthersMiB) }, Number: func(d *holding.Device) float64 { return float64(d.Memory.OthersMiB) }, Wide: true},
-	{Name: "FREE", Cell: func(d *holding.Device) string { return mib(d.Memory.FreeMiB) }, Number: func(d *holding.Device) float64 { return float64(d.Memory.FreeMiB) }, Drop: 4},
-	{Name: "HEALTH", Cell: func(d *holding.Device) string { return string(d.Health.State) }, Drop: 1},
-	{Name: "STATE", Cell: func(d *holding.Device) string { return string(d.Condition) }},
+	{Name: "FREE", Cell: func(d *holding.Device) string { return mib(d.Memory.FreeMiB) }, Number: func(d *holding.Device) float64 { return float64(d.Memory.FreeMiB) }, Drop: 5},
+	{Name: "HEALTH", Cell: func(d *holding.Device) string { return string(d.Health.State) }, Drop: 2},
+	stateColumn,
 	{Name: "POD", Cell: podsText},
 	{Name: "CONTAINER", Cell: containersText, Wide: true},
 	{Name: "PLACEMENT", Cell: seatText(func(s *holding.Seat) string { return s.Key() })},
 	{Name: "PLAN", Cell: seatText(func(s *holding.Seat) string { return s.Plan }), Wide: true},
-	{Name: "RANK", Cell: seatText(rankText), Optional: true},
-	{Name: "USD/H", Cell: hourly, Number: func(d *holding.Device) float64 { cost, _ := d.Hourly(); return float64(cost) }, Drop: 2, Optional: true},
-	{Name: "WHY", Cell: func(d *holding.Device) string { return d.Why }, Optional: true},
+	{Name: "RANK", Cell: seatText(rankText), Drop: 1, Optional: true},
+	{Name: "USD/H", Cell: hourly, Number: func(d *holding.Device) float64 { cost, _ := d.Hourly(); return float64(cost) }, Drop: 3, Optional: true},
+	whyColumn,
 }
+
+// Columns of devices that several tables have.
+var (
+	stateColumn  = term.Column[holding.Device]{Name: "STATE", Cell: func(d *holding.Device) string { return string(d.Condition) }}
+	whyColumn    = term.Column[holding.Device]{Name: "WHY", Cell: func(d *holding.Device) string { return d.Why }, Optional: true}
+	holderColumn = term.Column[holding.Device]{Name: "HELD BY", Cell: func(d *holding.Device) string {
+		return cmp.Or(podsText(d), seatText(func(s *holding.Seat) string { return s.Key() })(d))
+	}, Optional: true}
+)
+
+// narrowDeviceColumns name a pod or a placement, not both.
+var narrowDeviceColumns = []term.Column[holding.Device]{deviceColumns[0], deviceColumns[1], stateColumn, holderColumn, whyColumn}
 
 // mib is an amount of memory; nothing where there is none.
 func mib(n int64) string {

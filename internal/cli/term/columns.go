@@ -14,22 +14,40 @@ type Column[T any] struct {
 	Number func(*T) float64
 	// Drop says when the column is left out where there is no room for all: the highest first, those of 0 never.
 	Drop int
-	// Wide says that the column is only in wide tables, Optional that it is left out where all its cells are empty or 0.
-	Wide, Optional bool
+	// Wide says that the column is only in wide tables, Optional that it is left out where all its cells are empty or 0, Whole that its cells are never
+	// shortened: what they begin and end with is the same for many.
+	Wide, Optional, Whole bool
 }
 
-// Fit writes a table with as many of the columns as there is room for.
-func Fit[T any](p *Page, columns []Column[T], things []T) {
+// Fit writes a table with as many of the columns as there is room for. Where there is none for those that are never left out, it has the narrow ones in place of
+// all, should there be any.
+func Fit[T any](p *Page, columns []Column[T], things []T, narrow ...Column[T]) {
+	if len(narrow) > 0 && !p.Wide && least(columns, things) > p.Columns() {
+		columns = narrow
+	}
 	shown := shownOf(p, columns, things)
-	header := make([]string, len(shown))
+	header, whole := make([]string, len(shown)), make([]bool, len(shown))
 	rows := make([][]string, len(things))
 	for i, at := range shown {
-		header[i] = columns[at].Name
+		header[i], whole[i] = columns[at].Name, columns[at].Whole
 		for j := range things {
 			rows[j] = append(rows[j], columns[at].Cell(&things[j]))
 		}
 	}
-	p.Table(header, rows)
+	if len(rows) > 0 {
+		p.grid(header, rows, TableGap, whole)
+	}
+}
+
+// least is how wide a table of the columns is that are never left out.
+func least[T any](columns []Column[T], things []T) int {
+	width := -TableGap
+	for i := range columns {
+		if c := &columns[i]; c.Drop == 0 && !c.Wide && (!c.Optional || !c.empty(things)) {
+			width += c.width(things) + TableGap
+		}
+	}
+	return width
 }
 
 // shownOf are the columns that a table has: those that are never left out, and of the others one after the other where there is room.

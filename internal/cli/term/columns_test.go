@@ -48,6 +48,22 @@ func TestFitDropsColumns(t *testing.T) {
 	}
 }
 
+// Narrow columns are in place of all where these have no room, and what is to stay whole does.
+func TestFitNarrowly(t *testing.T) {
+	long := strings.Repeat("n", 30) + "-" + strings.Repeat("m", 30)
+	narrow := []Column[thing]{{Name: "ID", Cell: func(*thing) string { return "0123456789-0123456789" }, Whole: true}, thingColumns[0]}
+	for name, want := range map[string]string{
+		long: "ID                      NAME\n0123456789-0123456789   nnnnnnnnnnnnnnnnn…mmmmmmmmmmmmmmmmmm\n",
+		"a":  "NAME   NOTE\na      b\n",
+	} {
+		p := Page{Width: 60}
+		Fit(&p, []Column[thing]{thingColumns[0], thingColumns[3]}, []thing{{name: name, note: "b"}}, narrow...)
+		if p.String() != want {
+			t.Errorf("got\n%swant\n%s", p.String(), want)
+		}
+	}
+}
+
 func TestSortBy(t *testing.T) {
 	things := []thing{{name: "b", size: 1}, {name: "a", size: 2}, {name: "c", size: 2}}
 	names := func() string { return things[0].name + things[1].name + things[2].name }

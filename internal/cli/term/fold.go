@@ -37,11 +37,29 @@ func leading(text string) string { return text[:len(text)-len(strings.TrimLeft(t
 
 func columns(text string) int { return utf8.RuneCountInString(text) }
 
-// foldRows breaks the longest cells of a table so that its rows have at most so many columns, where the words of its cells allow.
-// A row becomes as many rows as its highest cell has lines.
-func foldRows(rows [][]string, width, gap int) [][]string {
+// room is what a table has room for.
+type room struct {
+	// width is how many columns its rows are to have at most, terminal how many the terminal has to which it goes, 0 where it goes to none.
+	width, terminal int
+	// gap is what stands between its columns, whole are those whose words are never shortened.
+	gap   int
+	whole []bool
+}
+
+// foldRows breaks the longest cells of a table so that its rows have room, where the words of its cells allow. A row becomes as many rows as its highest cell
+// has lines. Where a terminal has no room even then, long words lose what is in their middle.
+func foldRows(rows [][]string, in room) [][]string {
 	widths, least := measure(rows)
-	if !squeeze(widths, least, width, gap) {
+	folds := squeeze(widths, least, in.width, in.gap)
+	if in.terminal > 0 {
+		for i := range least {
+			if i >= len(in.whole) || !in.whole[i] {
+				least[i] = min(least[i], unbroken)
+			}
+		}
+		folds = squeeze(widths, least, in.terminal, in.gap) || folds
+	}
+	if !folds {
 		return rows
 	}
 	var folded [][]string
@@ -96,7 +114,7 @@ func foldRow(row []string, widths []int) [][]string {
 	for i, cell := range row {
 		cells[i] = []string{cell}
 		if columns(cell) > widths[i] {
-			cells[i] = Fold(cell, widths[i], "")
+			cells[i] = Fold(ShortWords(cell, widths[i]), widths[i], "")
 		}
 		height = max(height, len(cells[i]))
 	}
@@ -107,4 +125,23 @@ func foldRow(row []string, widths []int) [][]string {
 		}
 	}
 	return lines
+}
+
+// ShortWords is a text without the middle of its words that are too long.
+func ShortWords(text string, most int) string {
+	list := strings.Fields(text)
+	for i, word := range list {
+		list[i] = Middle(word, most)
+	}
+	return strings.Join(list, " ")
+}
+
+// Middle is a text of at most so many columns as it is, else its beginning and its end with … between them: names that begin alike end otherwise.
+func Middle(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	head := max(most-1, 0) / 2
+	return string(runes[:head]) + "…" + string(runes[len(runes)-max(most-1-head, 0):])
 }

@@ -67,6 +67,40 @@ func TestFoldKeepsWords(t *testing.T) {
 	})
 }
 
+// TestTablesFitTerminals: no table is wider than its terminal where each column may have what an amount takes, and where there is none no word is lost.
+func TestTablesFitTerminals(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const count = 4
+		cell := rapid.SliceOfN(rapid.StringMatching(`[a-zé0-9./-]{1,60}`), 0, 4)
+		var rows [][]string
+		for range rapid.IntRange(1, 5).Draw(t, "rows") {
+			var row []string
+			for range count {
+				row = append(row, strings.Join(cell.Draw(t, "cell"), " "))
+			}
+			rows = append(rows, row)
+		}
+		width := rapid.IntRange(leastWidth, 250).Draw(t, "width")
+		fits, all := Page{Width: width}, Page{}
+		fits.Table(nil, rows)
+		all.Table(nil, rows)
+		if got := widest(fits.String()); got > width {
+			t.Fatalf("%d columns on %d:\n%s", got, width, fits.String())
+		}
+		if strings.Contains(all.String(), "…") {
+			t.Fatalf("words are lost without a terminal:\n%s", all.String())
+		}
+	})
+}
+
+func TestMiddle(t *testing.T) {
+	for most, want := range map[int]string{10: "node…-x9qz", 14: "node-pool-x9qz", 3: "n…z", 1: "…", 0: "…"} {
+		if got := Middle("node-pool-x9qz", most); got != want {
+			t.Errorf("of %d columns: %q, want %q", most, got, want)
+		}
+	}
+}
+
 func widest(text string) int {
 	most := 0
 	for line := range strings.Lines(text) {

@@ -28,17 +28,20 @@ const (
 	// FormatColumns prints chosen columns of the items of a list, FormatPath what a template makes of the whole.
 	FormatColumns Format = "custom-columns="
 	FormatPath    Format = "jsonpath="
+	// FormatText prints what was done in words.
+	FormatText Format = "text"
 	// FormatExplain prints the arithmetic behind an answer, where a command can.
 	FormatExplain Format = "explain"
 )
 
-// Formats are the formats of what has no name, NamedFormats those of what has one, AnswerFormats those of answers that can be explained, and PlanFormats
-// those of objects that can.
+// Formats are the formats of what has no name, NamedFormats those of what has one, AnswerFormats those of answers that can be explained, PlanFormats
+// those of objects that can, and ChangeFormats those of objects that were changed.
 var (
 	Formats       = []Format{FormatTable, FormatWide, FormatJSON, FormatYAML, FormatColumns, FormatPath}
 	NamedFormats  = slices.Insert(slices.Clone(Formats), 4, FormatName)
 	AnswerFormats = append(slices.Clone(Formats), FormatExplain)
 	PlanFormats   = append(slices.Clone(NamedFormats), FormatExplain)
+	ChangeFormats = []Format{FormatText, FormatJSON, FormatYAML, FormatName, FormatColumns, FormatPath}
 )
 
 // Wide says whether the table has all its columns.

@@ -28,6 +28,14 @@ func (p *Page) Columns() int {
 	return min(max(p.Width, leastWidth), LineWidth)
 }
 
+// Terminal is how many columns nothing may exceed that can be shortened; 0 where it does not go to a terminal, since programs want names as they are.
+func (p *Page) Terminal() int {
+	if p.Width <= 0 {
+		return 0
+	}
+	return max(p.Width, leastWidth)
+}
+
 // String returns what was written.
 func (p *Page) String() string { return p.text.String() }
 
@@ -78,7 +86,10 @@ func (p *Page) Table(header []string, rows [][]string) {
 }
 
 // Grid writes a header and rows, with columns that are gap blanks apart.
-func (p *Page) Grid(header []string, rows [][]string, gap int) {
+func (p *Page) Grid(header []string, rows [][]string, gap int) { p.grid(header, rows, gap, nil) }
+
+// grid is Grid with columns whose cells stay whole.
+func (p *Page) grid(header []string, rows [][]string, gap int, whole []bool) {
 	var out strings.Builder
 	table := tabwriter.NewWriter(&out, 0, 8, gap, ' ', 0)
 	if len(header) > 0 {
@@ -86,7 +97,7 @@ func (p *Page) Grid(header []string, rows [][]string, gap int) {
 	}
 	rows = printable(rows)
 	if !p.Wide {
-		rows = foldRows(rows, p.Columns(), gap)
+		rows = foldRows(rows, room{p.Columns(), p.Terminal(), gap, whole})
 	}
 	for _, row := range rows {
 		_, _ = fmt.Fprintln(table, strings.Join(row, "\t"))

@@ -21,6 +21,20 @@ func NewProgress(out io.Writer, now func() time.Time) *Progress {
 	return &Progress{out: out, now: now, last: now()}
 }
 
+// While tells of work that does not tell of itself, every two seconds until it is done; later tells when some time has passed.
+func (p *Progress) While(work func() error, later func(time.Duration) <-chan time.Time, about string) error {
+	began, done := p.now(), make(chan error, 1)
+	go func() { done <- work() }()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-later(progressInterval):
+			p.Tell("%s, for %v so far", about, p.now().Sub(began).Round(time.Second))
+		}
+	}
+}
+
 // Tell prints a line where the command has been silent for long enough.
 func (p *Progress) Tell(format string, args ...any) {
 	if now := p.now(); now.Sub(p.last) >= progressInterval {

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -17,5 +18,24 @@ func TestProgress(t *testing.T) {
 	}
 	if got, want := out.String(), "20 of 50\n40 of 50\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestProgressOfOthers: work that is silent is told of, and not after it has ended.
+func TestProgressOfOthers(t *testing.T) {
+	var out strings.Builder
+	now := time.Unix(0, 0)
+	ticks, told, failed := make(chan time.Time), 0, errors.New("failed")
+	later := func(d time.Duration) <-chan time.Time {
+		now, told = now.Add(d), told+1
+		return ticks
+	}
+	err := NewProgress(&out, func() time.Time { return now }).While(func() error {
+		ticks <- time.Time{}
+		ticks <- time.Time{}
+		return failed
+	}, later, "at work")
+	if want := "at work, for 2s so far\nat work, for 4s so far\n"; !errors.Is(err, failed) || out.String() != want || told != 3 {
+		t.Errorf("%v, %q, waited %d times; want %q", err, out.String(), told, want)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/clitest"
 	"github.com/rankwright/rankwright/internal/cli/term"
 )
 
@@ -23,6 +24,26 @@ func cordons(w *world) {
 	}
 	w.same("tried", "device/mi300x-0/"+id+" cordoned (dry run)\n", w.asks("cordon", "device/mi300x-0/"+id, "--dry-run"))
 	w.same("told", "device/mi300x-0/"+id+" cordoned (dry run)\n", w.asks("cordon", "device/mi300x-0/"+id, "--dry-run=client"))
+	cordoned(other)
+	const named = "acceleratorinventory.rankwright.dev/mi300x-0\n"
+	for how, want := range map[string]string{
+		"-o name":                                            named,
+		"--dry-run=client -o name":                           named,
+		"-o jsonpath={.kind} {.spec}":                        `AcceleratorInventory {"cordonedDevices":["` + id + `","` + other + `"]}` + "\n",
+		"--dry-run=client -o jsonpath={.kind} {.spec}":       `AcceleratorInventory {"cordonedDevices":["` + id + `","` + other + `"]}` + "\n",
+		"-o jsonpath={.apiVersion}{.metadata.managedFields}": "rankwright.dev/v1alpha1\n",
+	} {
+		flags, path, _ := strings.Cut(how, "jsonpath=")
+		args := append([]string{"cordon", "device/mi300x-0/" + id, "--dry-run"}, strings.Fields(flags)...)
+		if path != "" {
+			args[len(args)-1] = "-ojsonpath=" + path
+		}
+		w.same(how, want, w.asks(args...))
+	}
+	both := w.asks("cordon", "node/mi300x-0", "node/l40s-0", "--dry-run", "-o", "yaml")
+	if strings.Count(both, "\n---\napiVersion: ") != 1 || strings.Count(both, "\nkind: AcceleratorInventory\n") != 2 || strings.Contains(both, "managedFields") {
+		w.Errorf("two inventories as YAML:\n%s", both)
+	}
 	cordoned(other)
 	w.same("by its path", "device/mi300x-0/"+id+" cordoned\n", w.asks("cordon", "device/mi300x-0/"+id))
 	cordoned(id, other)
@@ -87,6 +108,12 @@ func asksAnew(w *world) {
 	if r.Code != term.ExitAlert || change != "moves" || !strings.HasPrefix(to, "mi300x-0/amd-0000:") {
 		w.Errorf("exit code %d, output %q, errors %q; want that the rank moves", r.Code, r.Out, r.Err)
 	}
+	asked := clitest.Object[v1alpha1.ModelPlacement](w.T, w.asks("replan", "mp/single", "-n", home, "--dry-run=client", "-o", "json"))
+	tried := clitest.Object[v1alpha1.ModelPlacement](w.T, w.asks("replan", "mp/single", "-n", home, "--dry-run", "-o", "json"))
+	if asked.Kind != "ModelPlacement" || asked.Spec.ReplanRequest == "" || tried.Spec.ReplanRequest == "" || tried.Spec.Model.Name == nil {
+		w.Errorf("asked by this program %+v, by the API server %+v", asked.Spec, tried.Spec)
+	}
+	w.same("replan as a name", "modelplacement.rankwright.dev/single\n", w.asks("replan", "mp/single", "-n", home, "--dry-run", "-o", "name"))
 	w.same("replan", "modelplacement.rankwright.dev/single: a fresh plan is asked for: kubectl rankwright tree mp/single -n team-a\n", w.asks("replan", "mp/single", "-n", home))
 	made := w.decided("single")
 	if got := made.Spec.Nodes[0].Node + "/" + string(made.Spec.Nodes[0].Devices[0]); got != to {

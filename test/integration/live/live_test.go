@@ -14,6 +14,7 @@ func TestCommands(t *testing.T) {
 		{"top of what is seen", topUnseen},
 		{"tree", tree},
 		{"why", whyOf},
+		{"on narrow terminals", narrow},
 		{"ui", ui},
 		{"completion", completes},
 		{"the page of the plugin", documented},
@@ -24,6 +25,7 @@ func TestCommands(t *testing.T) {
 		{"diff", diffs},
 		{"cordon", cordons},
 		{"replan and verify", asksAnew},
+		{"record", records},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			own := *w.World

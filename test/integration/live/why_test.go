@@ -145,7 +145,9 @@ func (s *situation) try(w *world) {
 		return got.Reason == s.reason && len(got.Evidence) > 0 && strings.Contains(got.Evidence[0], s.evidence) &&
 			len(got.Commands) > 0 && strings.HasPrefix(got.Commands[0], s.command)
 	})
-	text := w.checked(w.run(80, w.kubeconfig, ask...), ask)
+	const least = 80
+	text := w.checked(w.run(least, w.kubeconfig, ask...), ask)
+	clitest.Narrow(w.T, strings.Join(ask, " "), text, least, "Try:", "kubectl ")
 	head := strings.Join(strings.SplitN(text, "\n", 6)[:5], "\n")
 	for _, part := range []string{"Cause:   ", "\nTry:     " + s.command, "\nSeen:    " + strings.Join(strings.Fields(got.Evidence[0])[:2], " ")} {
 		if !strings.Contains(head, part) {

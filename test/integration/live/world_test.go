@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
@@ -182,11 +183,12 @@ func (w *world) runSingle() {
 	})
 }
 
-// run runs the plugin on a terminal of so many columns.
+// run runs the plugin on a terminal of so many columns, at a time that stands still: what takes long on a busy machine says so otherwise.
 func (w *world) run(columns int, kubeconfig string, args ...string) clitest.Result {
 	w.Helper()
 	var out, errs bytes.Buffer
-	streams := term.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Width: columns}
+	began := time.Now()
+	streams := term.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Width: columns, Now: func() time.Time { return began }}
 	if kubeconfig != "" {
 		args = append(slices.Clone(args), "--kubeconfig", kubeconfig)
 	}
