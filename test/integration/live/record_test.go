@@ -61,7 +61,7 @@ func records(w *world) {
 		t.Chdir(t.TempDir())
 		page.Show(t, "record node/l40s-0", w.asks("record", "node/l40s-0"))
 	})
-	page.Hold(w.T)
+	page.Hold(w.T, "kubectl rankwright ") // the rest of the page is held by documented
 
 	// An agent that does not understand the plugin, and one that ends.
 	w.remake(pod, "--colour=red")

@@ -45,7 +45,7 @@ func documented(w *world) {
 		page.Show(w.T, command, w.asks(strings.Fields(command)...))
 	}
 	page.Show(w.T, "top -n "+home, w.checked(w.run(0, w.of("tenant"), "top", "-n", home), nil))
-	page.Hold(w.T, "kubectl rankwright why pod/")
+	page.Hold(w.T, "kubectl rankwright why pod/", "kubectl rankwright record ")
 }
 
 // topSelects are outputs of a few words each.
