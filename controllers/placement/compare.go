@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -175,10 +174,13 @@ func productOf(now *fleet.Snapshot, spec *v1alpha1.ShardingPlanSpec) string {
 }
 
 // evicts returns for which nodes a plan would have its pods evicted there.
-func evicts(placement *v1alpha1.ModelPlacement, pods []corev1.Pod) func(*fleet.Host) bool {
-	own := slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
-		return p.Namespace != placement.Namespace || p.Labels[v1alpha1.LabelPlacement] != placement.Name
-	})
+func evicts(placement *v1alpha1.ModelPlacement, pods []*corev1.Pod) func(*fleet.Host) bool {
+	var own []corev1.Pod
+	for _, p := range pods {
+		if p.Namespace == placement.Namespace && p.Labels[v1alpha1.LabelPlacement] == placement.Name {
+			own = append(own, *p)
+		}
+	}
 	return func(h *fleet.Host) bool { return fleet.Tainted(h, own) != nil }
 }
 

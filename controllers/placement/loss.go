@@ -80,9 +80,12 @@ func (r *Reconciler) look(ctx context.Context, now *state, placement *v1alpha1.M
 	if len(now.losses) == 0 {
 		return nil
 	}
-	census, err := r.census(ctx)
+	var census losses.Census
+	if census.Nodes, census.Silent, err = r.Index.Ready(ctx); err != nil {
+		return err
+	}
 	now.verdict = losses.Decide(now.losses, losses.Remember(plan), census, r.Now())
-	return err
+	return nil
 }
 
 // remember keeps the times of a placement's losses: what the cache has of its status may be older, or could not be written.
@@ -113,34 +116,6 @@ func (r *Reconciler) strangers(ctx context.Context, scene *losses.Scene, nodes [
 		}
 	}
 	return found, nil
-}
-
-// census counts the nodes with inventories, and those of them that are not ready.
-func (r *Reconciler) census(ctx context.Context) (losses.Census, error) {
-	var nodes corev1.NodeList
-	var accelerated v1alpha1.AcceleratorInventoryList
-	// The informers' objects are read and never written, so that they need not be copied.
-	shared := client.UnsafeDisableDeepCopy
-	if err := r.Client.List(ctx, &nodes, shared); err != nil {
-		return losses.Census{}, fmt.Errorf("list nodes: %w", err)
-	}
-	if err := r.Client.List(ctx, &accelerated, shared); err != nil {
-		return losses.Census{}, fmt.Errorf("list inventories: %w", err)
-	}
-	has := make(map[string]bool, len(accelerated.Items))
-	for i := range accelerated.Items {
-		has[accelerated.Items[i].Name] = true
-	}
-	var c losses.Census
-	for i := range nodes.Items {
-		if has[nodes.Items[i].Name] {
-			c.Nodes++
-			if fleet.FactsOf(&nodes.Items[i]).NotReady {
-				c.Silent++
-			}
-		}
-	}
-	return c, nil
 }
 
 // withRanks adds the ranks that a mesh gives to lost devices.

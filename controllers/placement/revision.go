@@ -33,8 +33,8 @@ func nextRevision(now *fleet.Snapshot, placement *v1alpha1.ModelPlacement, last 
 			last = max(last, revisionIn(placement.Name, p.Name))
 		}
 	}
-	for i := range now.Pods {
-		if pod := &now.Pods[i]; pod.Namespace == placement.Namespace {
+	for _, pod := range now.Pods {
+		if pod.Namespace == placement.Namespace {
 			last = max(last, revisionIn(placement.Name, pod.Labels[v1alpha1.LabelPlan]))
 		}
 	}

@@ -4,6 +4,7 @@ package snapshot
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -32,32 +33,50 @@ type Index struct {
 // Read returns the cluster as it is by the informers. plans are the plans that the ledger showed. Before a decision that rests on the snapshot is
 // carried out, Changed must have nothing to say of its nodes.
 func (x *Index) Read(ctx context.Context, plans []v1alpha1.ShardingPlan) (*fleet.Snapshot, error) {
-	var inventories v1alpha1.AcceleratorInventoryList
-	var nodes corev1.NodeList
-	var pods corev1.PodList
-	// The informers' objects are read and never written, so that they need not be copied.
-	shared := client.UnsafeDisableDeepCopy
-	reads, ctx := errgroup.WithContext(ctx)
-	reads.Go(func() error { return list(ctx, x.Cache, "inventories", &inventories, shared) })
-	reads.Go(func() error { return list(ctx, x.Cache, "nodes", &nodes, shared) })
-	reads.Go(func() error {
-		return list(ctx, x.Cache, "pods of placements", &pods, client.HasLabels{v1alpha1.LabelPlacement}, shared)
-	})
-	if err := reads.Wait(); err != nil {
+	now := fleet.Informed{Plans: plans, Silent: x.silent()}
+	var err error
+	if now.Inventories, now.Nodes, err = x.nodes(ctx); err != nil {
 		return nil, err
 	}
+	pods, err := informed(ctx, x.Cache, &corev1.Pod{}, &corev1.PodList{}, client.HasLabels{v1alpha1.LabelPlacement})
+	if err != nil {
+		return nil, err
+	}
+	now.Pods = slices.DeleteFunc(pods, func(p *corev1.Pod) bool { return p.Labels[v1alpha1.LabelPlacement] == "" })
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.follower.Follow(fleet.State{
-		Inventories: inventories.Items, Nodes: nodes.Items, Plans: plans, Pods: pods.Items, Silent: x.silent(),
-	}), nil
+	return x.follower.FollowInformed(now), nil
 }
 
-func list(ctx context.Context, reader client.Reader, what string, into client.ObjectList, options ...client.ListOption) error {
-	if err := reader.List(ctx, into, options...); err != nil {
-		return fmt.Errorf("list %s: %w", what, err)
+// nodes returns the inventories and the nodes.
+func (x *Index) nodes(ctx context.Context) ([]*v1alpha1.AcceleratorInventory, []*corev1.Node, error) {
+	inventories, err := informed(ctx, x.Cache, &v1alpha1.AcceleratorInventory{}, &v1alpha1.AcceleratorInventoryList{})
+	if err != nil {
+		return nil, nil, err
 	}
-	return nil
+	nodes, err := informed(ctx, x.Cache, &corev1.Node{}, &corev1.NodeList{})
+	return inventories, nodes, err
+}
+
+// Ready counts the nodes with inventories, and those of them that are not ready.
+func (x *Index) Ready(ctx context.Context) (nodes, notReady int, err error) {
+	inventories, all, err := x.nodes(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	has := make(map[string]bool, len(inventories))
+	for _, inventory := range inventories {
+		has[inventory.Name] = true
+	}
+	for _, node := range all {
+		if has[node.Name] {
+			nodes++
+			if fleet.NotReady(node) {
+				notReady++
+			}
+		}
+	}
+	return nodes, notReady, nil
 }
 
 func (x *Index) silent() map[string]bool {
@@ -101,8 +120,8 @@ func (x *Index) serves(ctx context.Context, s *fleet.Snapshot, node string, sile
 		return false, err
 	}
 	var pods corev1.PodList
-	if err := list(ctx, x.Reader, "pods of node "+node, &pods, client.HasLabels{v1alpha1.LabelPlacement}, client.MatchingFields{"spec.nodeName": node}); err != nil {
-		return false, err
+	if err := x.Reader.List(ctx, &pods, client.HasLabels{v1alpha1.LabelPlacement}, client.MatchingFields{"spec.nodeName": node}); err != nil {
+		return false, fmt.Errorf("list pods of node %s: %w", node, err)
 	}
 	if !s.HasPods(node, pods.Items) {
 		return false, nil

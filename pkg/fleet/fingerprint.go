@@ -34,13 +34,17 @@ func (s *sum) take(other sum) {
 	}
 }
 
-// digest covers all that a plan sees of a node.
-func (s *Snapshot) digest(node string) (of sum) {
+// digestOf covers all that a plan sees of a node: its host, which may be nil, and who may hold devices of it. It is zero of a node that has neither.
+func digestOf(node string, h *Host, claimants map[string]string) (of sum) {
+	claims, claimed := claimants[node]
+	if h == nil && !claimed {
+		return sum{}
+	}
 	text := make([]byte, 0, 256)
-	if h := s.hosts[node]; h != nil {
+	if h != nil {
 		text = append(text, h.facts().digest[:]...)
 	}
-	text = append(append(append(text, node...), 0), s.claimants[node]...)
+	text = append(append(append(text, node...), 0), claims...)
 	digest := sha256.Sum256(text)
 	for i := range of {
 		of[i] = binary.BigEndian.Uint64(digest[8*i:])
@@ -56,7 +60,7 @@ func (s *Snapshot) describeClaims(node string) string {
 		who = append(who, describePlan(&s.Plans[held.plan], held.devices))
 	}
 	for _, at := range on.pods {
-		who = append(who, s.describePod(&s.Pods[at]))
+		who = append(who, s.describePod(s.Pods[at]))
 	}
 	slices.Sort(who)
 	return strings.Join(who, "\n")
@@ -92,7 +96,7 @@ func (s *Snapshot) HasPods(node string, pods []corev1.Pod) bool {
 		}
 	}
 	for _, at := range s.claims[node].pods {
-		known = append(known, s.describePod(&s.Pods[at]))
+		known = append(known, s.describePod(s.Pods[at]))
 	}
 	slices.Sort(there)
 	slices.Sort(known)

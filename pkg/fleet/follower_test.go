@@ -113,20 +113,52 @@ func (p *past) state(order []string) State {
 	}
 }
 
+// informer keeps the objects of one kind as an informer does: an object that did not change is the same one.
+type informer[T any] map[string]*T
+
+func (i informer[T]) list(now []T, meta func(*T) *metav1.ObjectMeta) []*T {
+	var all []*T
+	for j := range now {
+		name := meta(&now[j]).Name
+		if last := i[name]; last == nil || meta(last).ResourceVersion != meta(&now[j]).ResourceVersion {
+			i[name] = &now[j]
+		}
+		all = append(all, i[name])
+	}
+	return all
+}
+
+// informers follow what the API server has.
+type informers struct {
+	inventories informer[v1alpha1.AcceleratorInventory]
+	nodes       informer[corev1.Node]
+}
+
+func (i informers) see(s State) Informed {
+	now := s.informed()
+	now.Inventories = i.inventories.list(s.Inventories, func(o *v1alpha1.AcceleratorInventory) *metav1.ObjectMeta { return &o.ObjectMeta })
+	now.Nodes = i.nodes.list(s.Nodes, func(o *corev1.Node) *metav1.ObjectMeta { return &o.ObjectMeta })
+	return now
+}
+
 // An index that followed a cluster through its life has what reading all of it anew has, for every placement, and gives
 // it a fingerprint that changes with it and with nothing else.
 func TestIndexIsWhatReadingAnewGives(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := &past{inventories: map[string]v1alpha1.AcceleratorInventory{}, nodes: map[string]corev1.Node{}}
-		var x Follower
+		var x, y Follower
+		seen := informers{informer[v1alpha1.AcceleratorInventory]{}, informer[corev1.Node]{}}
 		for range rapid.IntRange(0, 6).Draw(rt, "before") {
 			p.step(rt)
 		}
 		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
 			p.step(rt)
 			order := rapid.Permutation(pastNodes).Draw(rt, "order")
-			followed := x.Follow(p.state(order))
 			anew := NewSnapshot(p.state(pastNodes))
+			followed := x.Follow(p.state(order))
+			if rapid.Bool().Draw(rt, "by informers") {
+				followed = y.FollowInformed(seen.see(p.state(order)))
+			}
 			if followed.Fingerprint() != anew.Fingerprint() {
 				rt.Fatal("the fingerprints differ")
 			}

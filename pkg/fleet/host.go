@@ -162,7 +162,7 @@ type NodeFacts struct {
 // FactsOf returns what a Node says of itself.
 func FactsOf(node *corev1.Node) NodeFacts {
 	facts := NodeFacts{
-		Name: node.Name, Address: address(node), Labels: node.Labels, Taints: taintsOf(node), Cordoned: node.Spec.Unschedulable, NotReady: notReady(node),
+		Name: node.Name, Address: address(node), Labels: node.Labels, Taints: taintsOf(node), Cordoned: node.Spec.Unschedulable, NotReady: NotReady(node),
 		Allocatable: AmountsOf(node.Status.Allocatable),
 	}
 	for _, taint := range node.Spec.Taints {
@@ -196,9 +196,9 @@ func taintsOf(node *corev1.Node) []corev1.Taint {
 	return taints
 }
 
-// notReady says whether a node's kubelet reports that it is not ready, or stopped reporting. A node without the
+// NotReady says whether a node's kubelet reports that it is not ready, or stopped reporting. A node without the
 // condition has no kubelet that would say so.
-func notReady(node *corev1.Node) bool {
+func NotReady(node *corev1.Node) bool {
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {
 			return c.Status != corev1.ConditionTrue

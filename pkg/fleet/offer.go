@@ -19,8 +19,8 @@ func (s *Snapshot) Cluster(placement types.UID, replaces []v1alpha1.ShardingPlan
 	for i := range replaces {
 		touched.Insert(replaces[i].Spec.NodeNames()...)
 	}
-	for i := range s.Pods {
-		if pod := &s.Pods[i]; leaves.pod(pod, s.planOf(pod)) {
+	for _, pod := range s.Pods {
+		if leaves.pod(pod, s.planOf(pod)) {
 			touched.Insert(pod.Spec.NodeName)
 		}
 	}

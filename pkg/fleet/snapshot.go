@@ -15,7 +15,7 @@ type Snapshot struct {
 	// Plans are all plans that exist; each holds its devices, active or not.
 	Plans []v1alpha1.ShardingPlan
 	// Pods are the pods of placements that may hold devices: those that are on a node and have not ended.
-	Pods []corev1.Pod
+	Pods []*corev1.Pod
 
 	podsUnknown bool
 	hosts       map[string]*Host
@@ -41,9 +41,9 @@ type claim struct {
 }
 
 // snapshotOf adds plans and pods to hosts.
-func snapshotOf(hosts map[string]*Host, now *State) *Snapshot {
+func snapshotOf(hosts map[string]*Host, now *Informed) *Snapshot {
 	s := &Snapshot{
-		Plans: now.Plans, Pods: slices.DeleteFunc(now.Pods, func(p corev1.Pod) bool { return !Holds(&p) }), podsUnknown: now.PodsUnknown,
+		Plans: now.Plans, Pods: slices.DeleteFunc(now.Pods, func(p *corev1.Pod) bool { return !Holds(p) }), podsUnknown: now.PodsUnknown,
 		hosts: hosts, claims: map[string]claims{}, planAt: make(map[types.NamespacedName]int32, len(now.Plans)),
 	}
 	for i := range s.Plans {
@@ -59,12 +59,6 @@ func snapshotOf(hosts map[string]*Host, now *State) *Snapshot {
 	s.claimants = make(map[string]string, len(s.claims))
 	for node := range s.claims {
 		s.claimants[node] = s.describeClaims(node)
-		if s.hosts[node] == nil {
-			s.sum.add(s.digest(node))
-		}
-	}
-	for node := range s.hosts {
-		s.sum.add(s.digest(node))
 	}
 	return s
 }
@@ -108,12 +102,12 @@ func (s *Snapshot) Hold(plan *v1alpha1.ShardingPlan) {
 	s.planAt[types.NamespacedName{Namespace: plan.Namespace, Name: plan.Name}] = at
 	nodes := plan.Spec.NodeNames()
 	for _, node := range nodes {
-		s.sum.take(s.digest(node))
+		s.sum.take(digestOf(node, s.hosts[node], s.claimants))
 	}
 	s.claim(at)
 	for _, node := range nodes {
 		s.claimants[node] = s.describeClaims(node)
-		s.sum.add(s.digest(node))
+		s.sum.add(digestOf(node, s.hosts[node], s.claimants))
 		if h := s.hosts[node]; h != nil && h.plannable() {
 			s.cluster.Update(s.node(h, leavingFor("", nil), nil))
 		}

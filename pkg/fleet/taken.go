@@ -68,7 +68,7 @@ func (s *Snapshot) takenOn(node string, leaves *leaving) holders {
 func (s *Snapshot) takeByPods(taken holders, pods []int32, inventory *v1alpha1.AcceleratorInventory, leaves *leaving) {
 	planOf, gone := map[types.NamespacedName]*v1alpha1.ShardingPlan{}, map[types.NamespacedName]bool{}
 	for _, at := range pods {
-		pod := &s.Pods[at]
+		pod := s.Pods[at]
 		p := s.planOf(pod)
 		planOf[keyOf(pod)], gone[keyOf(pod)] = p, leaves.pod(pod, p)
 	}
@@ -85,7 +85,7 @@ func (s *Snapshot) takeByPods(taken holders, pods []int32, inventory *v1alpha1.A
 		taken.add(a.Device, holder)
 	}
 	for _, at := range pods {
-		if pod := &s.Pods[at]; !gone[keyOf(pod)] && !reported(inventory, pod) {
+		if pod := s.Pods[at]; !gone[keyOf(pod)] && !reported(inventory, pod) {
 			takeBound(taken, pod, planOf[keyOf(pod)], inventory.Status.Devices)
 		}
 	}

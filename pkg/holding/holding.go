@@ -100,7 +100,6 @@ func Follow(follower *fleet.Follower, s *State) (*Fleet, *fleet.Snapshot) {
 
 func joinOf(follower *fleet.Follower, s *State) *join {
 	now := s.State
-	now.Pods = slices.Clone(s.Pods) // a snapshot takes the list over
 	if !s.Sees(Nodes) {
 		now.Nodes = fleet.WithStandIns(s.Nodes, s.Inventories)
 	}
@@ -114,8 +113,7 @@ func joinOf(follower *fleet.Follower, s *State) *join {
 			j.blind = kind + " are not all seen"
 		}
 	}
-	for i := range snapshot.Pods {
-		pod := &snapshot.Pods[i]
+	for _, pod := range snapshot.Pods {
 		j.pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = pod
 		for _, id := range fleet.BoundTo(pod) {
 			at := place{pod.Spec.NodeName, id}
