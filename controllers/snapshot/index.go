@@ -60,22 +60,13 @@ func (x *Index) nodes(ctx context.Context) ([]*v1alpha1.AcceleratorInventory, []
 
 // Ready counts the nodes with inventories, and those of them that are not ready.
 func (x *Index) Ready(ctx context.Context) (nodes, notReady int, err error) {
-	inventories, all, err := x.nodes(ctx)
-	if err != nil {
+	now := fleet.Informed{Silent: x.silent()}
+	if now.Inventories, now.Nodes, err = x.nodes(ctx); err != nil {
 		return 0, 0, err
 	}
-	has := make(map[string]bool, len(inventories))
-	for _, inventory := range inventories {
-		has[inventory.Name] = true
-	}
-	for _, node := range all {
-		if has[node.Name] {
-			nodes++
-			if fleet.NotReady(node) {
-				notReady++
-			}
-		}
-	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	nodes, notReady = x.follower.Ready(now)
 	return nodes, notReady, nil
 }
 

@@ -50,19 +50,13 @@ func pointers[T any](list []T) []*T {
 // Follower keeps the index of a cluster from one snapshot to the next and does not index again what did not change. The
 // zero value is ready for use. Its methods must not be called concurrently; snapshots may be used so.
 type Follower struct {
+	watched watched
+	// hosts and who was known to hold devices of each node are as the last snapshot had them.
 	hosts   map[string]*Host
-	seen    map[string]seen
+	claimed map[string]string
 	cluster *Cluster
-	claimed map[string]string // by node: who was known to hold devices when it was indexed
-	sum     sum               // of the digests of hosts and of nodes with claims
+	sum     sum // of the digests of hosts and of nodes with claims
 	epochs  epochs
-}
-
-// seen are the objects that a host was made from.
-type seen struct {
-	node      *corev1.Node
-	inventory *v1alpha1.AcceleratorInventory
-	silent    bool
 }
 
 // NewSnapshot returns a snapshot of a cluster that was not followed.
@@ -74,20 +68,22 @@ const rebuildShare = 4
 
 // Follow brings the index to the given state, as FollowInformed does, whose lists may be written later.
 func (f *Follower) Follow(now State) *Snapshot {
-	f.seen = nil
-	defer func() { f.seen = nil }()
+	f.watched.forget()
+	defer f.watched.forget()
 	return f.FollowInformed(now.informed())
 }
 
 // FollowInformed brings the index to the given state. Inventories and nodes are compared by their resource versions, or by
 // content where they have none. The snapshot keeps the plans and pods, and nothing else of the state.
 func (f *Follower) FollowInformed(now Informed) *Snapshot {
-	hosts, renewed := f.follow(&now)
-	s := snapshotOf(hosts, &now)
+	f.watched.see(&now)
+	s := snapshotOf(f.watched.share(), &now)
+	renewed := f.watched.renewed
+	f.watched.renewed = nil
 	changed := f.changed(renewed, s)
 	for name := range changed {
 		f.sum.take(digestOf(name, f.hosts[name], f.claimed))
-		f.sum.add(digestOf(name, hosts[name], s.claimants))
+		f.sum.add(digestOf(name, s.hosts[name], s.claimants))
 	}
 	f.epochs = f.epochs.next(changed, s.hosts, s.claimants)
 	s.epochs, s.sum = f.epochs, f.sum
@@ -107,97 +103,16 @@ func (f *Follower) FollowInformed(now Informed) *Snapshot {
 	return s
 }
 
-// follow returns the hosts as they are now, and the names of those that are others than before. A Host is replaced and never written, and so is the
-// map, so that snapshots can share them.
-func (f *Follower) follow(now *Informed) (hosts map[string]*Host, renewed []string) {
-	touched := f.look(now)
-	if len(touched) == 0 {
-		return f.hosts, nil
-	}
-	if hosts = maps.Clone(f.hosts); hosts == nil {
-		hosts = make(map[string]*Host, len(touched))
-	}
-	for name := range touched {
-		is, old := f.seen[name], f.hosts[name]
-		if is.node == nil && is.inventory == nil {
-			delete(f.seen, name)
-			delete(hosts, name)
-			renewed = append(renewed, name)
-		} else if next := old.next(is.node, is.inventory, is.silent); next != old {
-			hosts[name] = next
-			renewed = append(renewed, name)
-		}
-	}
-	return hosts, renewed
-}
-
-// look notes what there is by node, and returns the nodes of which something is another object than before.
-func (f *Follower) look(now *Informed) map[string]bool {
-	touched := map[string]bool{}
-	if f.seen == nil {
-		f.seen = make(map[string]seen, len(now.Nodes))
-		for name := range f.hosts {
-			f.seen[name], touched[name] = seen{}, true
-		}
-	}
-	for _, node := range now.Nodes {
-		if is := f.seen[node.Name]; is.node != node {
-			is.node = node
-			f.seen[node.Name], touched[node.Name] = is, true
-		}
-	}
-	for _, inventory := range now.Inventories {
-		if is := f.seen[inventory.Name]; is.inventory != inventory {
-			is.inventory = inventory
-			f.seen[inventory.Name], touched[inventory.Name] = is, true
-		}
-	}
-	nodes, inventories := 0, 0
-	for name, is := range f.seen {
-		if is.node != nil {
-			nodes++
-		}
-		if is.inventory != nil {
-			inventories++
-		}
-		if is.silent != now.Silent[name] {
-			is.silent = now.Silent[name]
-			f.seen[name], touched[name] = is, true
-		}
-	}
-	if nodes > len(now.Nodes) || inventories > len(now.Inventories) {
-		f.drop(now, touched)
-	}
-	return touched
-}
-
-// drop notes what is not there any more.
-func (f *Follower) drop(now *Informed, touched map[string]bool) {
-	nodes, inventories := make(map[string]bool, len(now.Nodes)), make(map[string]bool, len(now.Inventories))
-	for _, node := range now.Nodes {
-		nodes[node.Name] = true
-	}
-	for _, inventory := range now.Inventories {
-		inventories[inventory.Name] = true
-	}
-	for name, is := range f.seen {
-		left := is
-		if !nodes[name] {
-			left.node = nil
-		}
-		if !inventories[name] {
-			left.inventory = nil
-		}
-		if left != is {
-			f.seen[name], touched[name] = left, true
-		}
-	}
+// Ready counts the nodes with inventories, and those of them that are not ready. Plans and pods of what is given do not matter.
+func (f *Follower) Ready(now Informed) (nodes, notReady int) {
+	f.watched.see(&now)
+	return f.watched.nodes, f.watched.notReady
 }
 
 // changed returns the nodes in which a plan would see a difference.
-func (f *Follower) changed(renewed []string, now *Snapshot) map[string]bool {
+func (f *Follower) changed(renewed map[string]bool, now *Snapshot) map[string]bool {
 	changed := map[string]bool{}
-	for _, name := range renewed {
+	for name := range renewed {
 		if old, h := f.hosts[name], now.hosts[name]; old == nil || h == nil || !old.Same(h) {
 			changed[name] = true
 		}

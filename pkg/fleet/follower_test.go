@@ -90,7 +90,9 @@ func (p *past) drawInventory(t *rapid.T, name string) v1alpha1.AcceleratorInvent
 }
 
 func (p *past) drawNode(t *rapid.T, name string) corev1.Node {
+	ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: rapid.SampledFrom([]corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse}).Draw(t, "ready")}
 	return corev1.Node{
+		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{ready}},
 		ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: p.next(), Labels: map[string]string{"zone": rapid.SampledFrom([]string{"x", "y"}).Draw(t, "zone")}},
 		Spec:       corev1.NodeSpec{Unschedulable: rapid.IntRange(0, 3).Draw(t, "cordon") == 0},
 	}
@@ -156,6 +158,19 @@ func TestIndexIsWhatReadingAnewGives(t *testing.T) {
 			order := rapid.Permutation(pastNodes).Draw(rt, "order")
 			anew := NewSnapshot(p.state(pastNodes))
 			followed := x.Follow(p.state(order))
+			if rapid.Bool().Draw(rt, "counted") {
+				nodes, notReady := y.Ready(seen.see(p.state(order)))
+				for _, h := range anew.hosts {
+					if nodes--; !h.plannable() {
+						nodes++
+					} else if h.NodeFacts.NotReady {
+						notReady--
+					}
+				}
+				if nodes != 0 || notReady != 0 {
+					rt.Fatalf("%d nodes and %d that are not ready are counted too many", nodes, notReady)
+				}
+			}
 			if rapid.Bool().Draw(rt, "by informers") {
 				followed = y.FollowInformed(seen.see(p.state(order)))
 			}

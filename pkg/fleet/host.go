@@ -147,7 +147,7 @@ type NodeFacts struct {
 	Taints []corev1.Taint
 	// Cordoned says that the node is marked unschedulable.
 	Cordoned bool
-	// NotReady says that the kubelet reports that the node is not ready, or stopped reporting.
+	// notReady says that the kubelet reports that the node is not ready, or stopped reporting.
 	NotReady bool
 	// OutOfService says that somebody gave the node the taint node.kubernetes.io/out-of-service.
 	OutOfService bool
@@ -162,7 +162,7 @@ type NodeFacts struct {
 // FactsOf returns what a Node says of itself.
 func FactsOf(node *corev1.Node) NodeFacts {
 	facts := NodeFacts{
-		Name: node.Name, Address: address(node), Labels: node.Labels, Taints: taintsOf(node), Cordoned: node.Spec.Unschedulable, NotReady: NotReady(node),
+		Name: node.Name, Address: address(node), Labels: node.Labels, Taints: taintsOf(node), Cordoned: node.Spec.Unschedulable, NotReady: notReady(node),
 		Allocatable: AmountsOf(node.Status.Allocatable),
 	}
 	for _, taint := range node.Spec.Taints {
@@ -196,9 +196,9 @@ func taintsOf(node *corev1.Node) []corev1.Taint {
 	return taints
 }
 
-// NotReady says whether a node's kubelet reports that it is not ready, or stopped reporting. A node without the
+// notReady says whether a node's kubelet reports that it is not ready, or stopped reporting. A node without the
 // condition has no kubelet that would say so.
-func NotReady(node *corev1.Node) bool {
+func notReady(node *corev1.Node) bool {
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {
 			return c.Status != corev1.ConditionTrue
