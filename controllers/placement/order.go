@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/snapshot"
 )
 
 // ranked is a placement with its priority.
@@ -46,29 +47,32 @@ func priorityOf(placement *v1alpha1.ModelPlacement, classes []schedulingv1.Prior
 
 // upTo returns, in their order, the placements of turns, and those that want devices and are served before the last of them.
 func (r *Reconciler) upTo(ctx context.Context, turns map[types.UID]*turn) ([]ranked, error) {
-	// The informers' objects are read and never written, so that they need not be copied.
-	shared := client.UnsafeDisableDeepCopy
 	var classes schedulingv1.PriorityClassList
-	if err := r.Client.List(ctx, &classes, shared); err != nil {
+	if err := r.Client.List(ctx, &classes, client.UnsafeDisableDeepCopy); err != nil { // they are read and never written
 		return nil, fmt.Errorf("list priority classes: %w", err)
 	}
-	var placements v1alpha1.ModelPlacementList
-	if err := r.Client.List(ctx, &placements, shared); err != nil {
-		return nil, fmt.Errorf("list placements: %w", err)
+	placements, err := r.placements(ctx)
+	if err != nil {
+		return nil, err
 	}
 	var order []ranked
 	for _, t := range turns {
 		order = append(order, ranked{t.pass.placement, priorityOf(t.pass.placement, classes.Items)})
 	}
 	last := slices.MaxFunc(order, compare)
-	for i := range placements.Items {
-		other := ranked{&placements.Items[i], priorityOf(&placements.Items[i], classes.Items)}
+	for _, p := range placements {
+		other := ranked{p, priorityOf(p, classes.Items)}
 		if turns[other.placement.UID] == nil && wants(other.placement) && compare(other, last) < 0 {
 			order = append(order, other)
 		}
 	}
 	slices.SortFunc(order, compare)
 	return order, nil
+}
+
+// placements returns all placements as the informer has them, which are not to be written.
+func (r *Reconciler) placements(ctx context.Context) ([]*v1alpha1.ModelPlacement, error) {
+	return snapshot.Informed(ctx, r.Index.Cache, &v1alpha1.ModelPlacement{}, &v1alpha1.ModelPlacementList{})
 }
 
 // wants says whether a placement may be waiting for devices, by what is known without its plan.

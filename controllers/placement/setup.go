@@ -171,14 +171,14 @@ func (r *Reconciler) usersOfConfigMap(ctx context.Context, config client.Object)
 }
 
 func (r *Reconciler) placementsWhere(ctx context.Context, holds func(*v1alpha1.ModelPlacement) bool) []reconcile.Request {
-	var placements v1alpha1.ModelPlacementList
-	if err := r.Client.List(ctx, &placements, client.UnsafeDisableDeepCopy); err != nil {
+	placements, err := r.placements(ctx)
+	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "list placements")
 	}
 	var requests []reconcile.Request
-	for i := range placements.Items {
-		if holds(&placements.Items[i]) {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&placements.Items[i])})
+	for _, p := range placements {
+		if holds(p) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(p)})
 		}
 	}
 	return requests

@@ -38,7 +38,7 @@ func (x *Index) Read(ctx context.Context, plans []v1alpha1.ShardingPlan) (*fleet
 	if now.Inventories, now.Nodes, err = x.nodes(ctx); err != nil {
 		return nil, err
 	}
-	pods, err := informed(ctx, x.Cache, &corev1.Pod{}, &corev1.PodList{}, client.HasLabels{v1alpha1.LabelPlacement})
+	pods, err := Informed(ctx, x.Cache, &corev1.Pod{}, &corev1.PodList{}, client.HasLabels{v1alpha1.LabelPlacement})
 	if err != nil {
 		return nil, err
 	}
@@ -50,11 +50,11 @@ func (x *Index) Read(ctx context.Context, plans []v1alpha1.ShardingPlan) (*fleet
 
 // nodes returns the inventories and the nodes.
 func (x *Index) nodes(ctx context.Context) ([]*v1alpha1.AcceleratorInventory, []*corev1.Node, error) {
-	inventories, err := informed(ctx, x.Cache, &v1alpha1.AcceleratorInventory{}, &v1alpha1.AcceleratorInventoryList{})
+	inventories, err := Informed(ctx, x.Cache, &v1alpha1.AcceleratorInventory{}, &v1alpha1.AcceleratorInventoryList{})
 	if err != nil {
 		return nil, nil, err
 	}
-	nodes, err := informed(ctx, x.Cache, &corev1.Node{}, &corev1.NodeList{})
+	nodes, err := Informed(ctx, x.Cache, &corev1.Node{}, &corev1.NodeList{})
 	return inventories, nodes, err
 }
 

@@ -14,9 +14,9 @@ import (
 // stored is an informer that shows its objects.
 type stored interface{ GetStore() toolscache.Store }
 
-// informed returns all objects of a kind, in no order. Where the reader has informers these are the informer's own objects, which are read and never
+// Informed returns all objects of a kind, in no order. Where the reader has informers these are the informer's own objects, which are read and never
 // written: a list would copy each of them. Of other readers they are listed.
-func informed[T client.Object](ctx context.Context, reader client.Reader, kind T, list client.ObjectList, options ...client.ListOption) ([]T, error) {
+func Informed[T client.Object](ctx context.Context, reader client.Reader, kind T, list client.ObjectList, options ...client.ListOption) ([]T, error) {
 	var all []T
 	if informers, has := reader.(cache.Informers); has {
 		informer, err := informers.GetInformer(ctx, kind)
