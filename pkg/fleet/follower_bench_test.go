@@ -38,12 +38,15 @@ func BenchmarkIndexRead(b *testing.B) {
 		}
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			var x Follower
-			now := State{Plans: plans, Inventories: inventories, Nodes: nodes}
-			x.Follow(now)
+			all := State{Plans: plans, Inventories: inventories, Nodes: nodes}
+			now := all.informed()
+			x.FollowInformed(now)
 			b.ReportAllocs()
 			for i := 2; b.Loop(); i++ {
-				inventories[0].ResourceVersion = fmt.Sprint(i)
-				x.Follow(now).Cluster("", plans[:1], nil)
+				changed := inventories[0]
+				changed.ResourceVersion = fmt.Sprint(i)
+				now.Inventories[0] = &changed
+				x.FollowInformed(now).Cluster("", plans[:1], nil)
 			}
 		})
 	}
