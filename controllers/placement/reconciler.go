@@ -151,7 +151,10 @@ func (r *Reconciler) run(ctx context.Context, p *pass) (ctrl.Result, error) {
 	var refused *objects.Refused
 	switch {
 	case failed == nil || errors.Is(failed, errStop):
-		return ctrl.Result{RequeueAfter: p.after(r.Now())}, errors.Join(p.failed, r.writeStatus(ctx, p))
+		if err := errors.Join(p.failed, r.writeStatus(ctx, p)); err != nil {
+			return ctrl.Result{}, err // tried again sooner than what is due
+		}
+		return ctrl.Result{RequeueAfter: p.after(r.Now())}, nil
 	case errors.Is(failed, errFullRound):
 		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // behind those that were served
 	case errors.Is(failed, errLate):
