@@ -18,6 +18,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -68,7 +69,7 @@ func (r *Reconciler) Setup(mgr manager.Manager) error {
 	if r.Claims {
 		of.Watches(&resourcev1.ResourceClaim{}, ofPlacement)
 	}
-	return of.Complete(r)
+	return of.WithOptions(controller.Options{RateLimiter: objects.Retry()}).Complete(r)
 }
 
 // Reconcile evicts the pods of a placement that were bound to other places than they have in the plan in force, and binds those that

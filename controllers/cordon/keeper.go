@@ -21,6 +21,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/objects"
 )
 
 const (
@@ -52,7 +53,7 @@ func (k *Keeper) Setup(mgr manager.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("cordon").
 		For(&v1alpha1.AcceleratorInventory{}, builder.WithPredicates(specMayDiffer())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 1}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1, RateLimiter: objects.Retry()}).
 		Complete(k)
 }
 

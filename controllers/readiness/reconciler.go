@@ -20,6 +20,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -61,6 +62,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.ModelPlacement{}, gathered(itself)).
 		Watches(&v1alpha1.DeviceMesh{}, gathered(relation.PlacementOf), builder.WithPredicates(relation.Respecified)).
 		Watches(&corev1.Pod{}, gathered(relation.PlacementOf), builder.WithPredicates(podMatters())).
+		WithOptions(controller.Options{RateLimiter: objects.Retry()}).
 		Complete(r)
 }
 

@@ -159,16 +159,12 @@ func TestIndexIsWhatReadingAnewGives(t *testing.T) {
 			anew := NewSnapshot(p.state(pastNodes))
 			followed := x.Follow(p.state(order))
 			if rapid.Bool().Draw(rt, "counted") {
-				nodes, notReady := y.Ready(seen.see(p.state(order)))
+				var want watched
 				for _, h := range anew.hosts {
-					if nodes--; !h.plannable() {
-						nodes++
-					} else if h.NodeFacts.NotReady {
-						notReady--
-					}
+					want.count(h, 1)
 				}
-				if nodes != 0 || notReady != 0 {
-					rt.Fatalf("%d nodes and %d that are not ready are counted too many", nodes, notReady)
+				if nodes, notReady := y.Ready(seen.see(p.state(order))); nodes != want.nodes || notReady != want.notReady {
+					rt.Fatalf("%d nodes are counted, %d of them not ready; want %d and %d", nodes, notReady, want.nodes, want.notReady)
 				}
 			}
 			if rapid.Bool().Draw(rt, "by informers") {

@@ -152,7 +152,7 @@ func (w *watched) count(h *Host, by int) {
 		return
 	}
 	w.nodes += by
-	if h.NodeFacts.NotReady {
+	if h.NotReady {
 		w.notReady += by
 	}
 }
