@@ -17,8 +17,8 @@ func newRecordCommand(stdout io.Writer) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "record",
 		Short: "Write a recording of this node to standard output",
-		Long: `Detects this node once, as an agent with the same flags does, and writes all that was read and run to standard output, for
-"kubectl rankwright detect --replay". "kubectl rankwright record node/NAME" runs it in the agent's pod.`,
+		Long: `Detects this node once, as an agent with the same flags does, and writes all that was read and run to standard output. That is
+what kubectl rankwright record node/NAME runs in the agent's pod, for a report and for the plugin's detect command, which replays it.`,
 		Args: noArguments("record"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := f.complete(c.Flags()); err != nil {
