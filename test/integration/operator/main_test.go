@@ -57,7 +57,7 @@ func (w world) empty() {
 		w.Must(w.DeleteAllOf(w.Context(), kind, client.InNamespace(testNamespace), zero))
 	}
 	w.Must(client.IgnoreNotFound(w.Delete(w.Context(), cordonsMap())))
-	for _, kind := range []client.Object{&v1alpha1.AcceleratorInventory{}, &corev1.Node{}} {
+	for _, kind := range []client.Object{&v1alpha1.AcceleratorInventory{}, &v1alpha1.SiteCalibration{}, &corev1.Node{}} {
 		w.Must(w.DeleteAllOf(w.Context(), kind))
 	}
 	w.Eventually("the cluster is empty", func(ctx context.Context) bool {
