@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/objects"
 )
@@ -16,7 +18,11 @@ func (l *Ledger) Reclaim(ctx context.Context) (int, error) {
 	removed := 0
 	failed := []error{err}
 	for i := range left {
-		if err := l.discard(ctx, &left[i]); err != nil {
+		err := l.discard(ctx, &left[i])
+		if apierrors.IsConflict(err) {
+			continue // it is looked at again where it still is one that nobody committed; whoever reclaims has no part in it
+		}
+		if err != nil {
 			failed = append(failed, objects.Refuse(ReasonOldPlanRemains, err))
 			continue
 		}

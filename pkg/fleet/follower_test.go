@@ -169,6 +169,9 @@ func TestIndexIsWhatReadingAnewGives(t *testing.T) {
 			}
 			if rapid.Bool().Draw(rt, "by informers") {
 				followed = y.FollowInformed(seen.see(p.state(order)))
+				if kept := len(y.watched.known); kept != len(p.nodes) {
+					rt.Fatalf("%d objects are kept of %d nodes", kept, len(p.nodes))
+				}
 			}
 			if followed.Fingerprint() != anew.Fingerprint() {
 				rt.Fatal("the fingerprints differ")

@@ -147,7 +147,7 @@ type NodeFacts struct {
 	Taints []corev1.Taint
 	// Cordoned says that the node is marked unschedulable.
 	Cordoned bool
-	// notReady says that the kubelet reports that the node is not ready, or stopped reporting.
+	// NotReady says that the kubelet reports that the node is not ready, or stopped reporting.
 	NotReady bool
 	// OutOfService says that somebody gave the node the taint node.kubernetes.io/out-of-service.
 	OutOfService bool

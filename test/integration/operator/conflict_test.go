@@ -8,6 +8,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/operator"
 	"github.com/rankwright/rankwright/test/operation"
@@ -43,5 +48,23 @@ func TestAConflictDeletesNothing(t *testing.T) {
 				t.Errorf("%d deletions were asked for; want the two that were refused and another", refused.Load())
 			}
 		})
+	}
+}
+
+// TestReclaimLeavesWhatConflicts: a plan that nobody committed is its placement's trouble, and not that of whoever looks for devices.
+func TestReclaimLeavesWhatConflicts(t *testing.T) {
+	w := newWorld(t, justLedger)
+	w.Must(w.Create(t.Context(), planOf("a", 1, []string{"n/d0"})))
+	conflicts := interceptor.NewClient(w.WithWatch, interceptor.Funcs{Delete: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.DeleteOption) error {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "shardingplans"}, o.GetName(), io.EOF)
+	}})
+	for _, test := range []struct {
+		by   client.WithWatch
+		want int
+	}{{conflicts, 0}, {w.WithWatch, 1}} {
+		removed, err := w.ledger(test.by).Reclaim(t.Context())
+		if w.Must(err); removed != test.want {
+			t.Errorf("%d plans are removed, want %d", removed, test.want)
+		}
 	}
 }
