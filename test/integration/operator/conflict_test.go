@@ -63,7 +63,8 @@ func TestReclaimLeavesWhatConflicts(t *testing.T) {
 		want int
 	}{{conflicts, 0}, {w.WithWatch, 1}} {
 		removed, err := w.ledger(test.by).Reclaim(t.Context())
-		if w.Must(err); removed != test.want {
+		w.Must(err)
+		if removed != test.want {
 			t.Errorf("%d plans are removed, want %d", removed, test.want)
 		}
 	}
