@@ -183,7 +183,7 @@ bench: ## Run the benchmarks, and print those of the planner against their bars 
 SCALE ?= -nodes 5000 -placements 1000 -pods 8000
 
 .PHONY: scale
-scale: ## Measure the operator on a large, busy cluster (SCALE="-nodes 200 -placements 100 -pods 200 -profile cpu.out"; -help lists all)
+scale: ## Measure the operator on a large, busy cluster (SCALE="-nodes 200 -placements 100 -pods 200 -profiles DIR"; -help lists all)
 	@tools/install.sh etcd kube-apiserver
 	@$(GO) build -o bin/scale ./test/scale/command
 	@KUBEBUILDER_ASSETS=$(CURDIR)/.cache/bin bin/scale $(SCALE)

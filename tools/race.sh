@@ -8,7 +8,7 @@ go=${GO:-go}
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-"$go" test -race -vet=off -timeout 20m "$@" 2>&1 | tee "$log"
+"$go" test -race -vet=off -timeout 40m "$@" 2>&1 | tee "$log"
 status=${PIPESTATUS[0]}
 [ "$status" -ne 0 ] || exit 0
 
@@ -24,4 +24,4 @@ if [ -z "$crashed" ] || grep -qx -- - <<<"$crashed"; then
 fi
 echo "==> once more, since the race detector failed and no test:" $crashed
 # shellcheck disable=SC2086
-exec "$go" test -count=1 -race -vet=off -timeout 20m $crashed
+exec "$go" test -count=1 -race -vet=off -timeout 40m $crashed

@@ -92,13 +92,14 @@ make_archives() {
   RANKWRIGHT_VERSION=$version .cache/bin/goreleaser release --clean --release-notes dist/notes.md "${how[@]}"
 }
 
-# The digests of what was pushed are what is signed.
+# The digests of what was pushed are what is signed; as checksums they are what provenance is attested of.
 publish() {
   local how=() digest
   case $registry in localhost:* | 127.0.0.1:*) how=(--plain-http) ;; esac
   release push -to "$registry" dist/images/*.tar | tee dist/digests.txt
   digest=$(helm push "dist/assets/rankwright-$version.tgz" "oci://$registry/charts" "${how[@]}" 2>&1 | awk '$1 == "Digest:" {print $2}')
   echo "$registry/charts/rankwright@${digest:?helm push told no digest}" | tee -a dist/digests.txt
+  sed -E 's/^(.*)@sha256:(.*)$/\2  \1/' dist/digests.txt >dist/digests.sums
 }
 
 version=$(version)

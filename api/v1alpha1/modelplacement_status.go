@@ -205,9 +205,12 @@ type Shortfall struct {
 	// Memory that a plan may use on all matching devices together, in MiB (2^20 bytes).
 	// +optional
 	FreeMiB int64 `json:"freeMiB,omitempty"`
-	// Number of devices that match spec.devices and are free.
+	// Number of devices that match spec.devices and are free; where the namespace's quota refuses a plan (QuotaExceeded), those that are left of it.
 	// +optional
 	FreeDevices int32 `json:"freeDevices,omitempty"`
+	// Number of devices of the plan that the namespace's quota refuses (QuotaExceeded).
+	// +optional
+	NeededDevices int32 `json:"neededDevices,omitempty"`
 	// Free memory of the matching device that has most, in MiB (2^20 bytes).
 	// +optional
 	LargestDeviceMiB int64 `json:"largestDeviceMiB,omitempty"`

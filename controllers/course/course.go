@@ -40,13 +40,14 @@ type Recorder struct {
 	steps     *prometheus.HistogramVec
 	waits     *prometheus.HistogramVec
 	refusals  *prometheus.CounterVec
+	reasons   measure.Known
 	evictions *prometheus.CounterVec
 	tracer    trace.Tracer
 }
 
 // New returns a recorder whose metrics are in a registry and whose spans go to a provider; nil makes none. A provider must take its
-// identifiers from Identifiers.
-func New(registry prometheus.Registerer, provider trace.TracerProvider) *Recorder {
+// identifiers from Identifiers. Refusals are counted by the reasons that are given here.
+func New(registry prometheus.Registerer, provider trace.TracerProvider, reasons ...string) *Recorder {
 	if provider == nil {
 		provider = noop.NewTracerProvider()
 	}
@@ -58,7 +59,8 @@ func New(registry prometheus.Registerer, provider trace.TracerProvider) *Recorde
 		waits: maker.Histograms("placement_wait_seconds",
 			"Time from when this operator saw that a placement needs a plan until one was decided, by its position in that round.",
 			prometheus.ExponentialBuckets(0.005, 4, 10), "position"),
-		refusals:  maker.Counters("refusals_total", "Answers of the planner that there is no plan, by reason.", "reason"),
+		refusals:  maker.Counters("refusals_total", "Answers of the planner that there is no plan, by reason; those that are not listed are other.", "reason"),
+		reasons:   measure.KnownOf(reasons...),
 		evictions: maker.Counters("evictions_total", "Evictions of pods whose plan was replaced, by result: evicted, blocked (by a disruption budget).", "result"),
 		tracer:    provider.Tracer("github.com/rankwright/rankwright/controllers/course"),
 	}
@@ -109,7 +111,7 @@ func (r *Recorder) Unplanned(took time.Duration) {
 // Refused counts a refusal of the planner.
 func (r *Recorder) Refused(reason string) {
 	if r != nil {
-		r.refusals.WithLabelValues(reason).Inc()
+		r.refusals.WithLabelValues(r.reasons.Bound(reason)).Inc()
 	}
 }
 

@@ -70,6 +70,21 @@ func TestSeriesDoNotGrowWithPlacements(t *testing.T) {
 	}
 }
 
+// Refusals are counted by the reasons that were listed, whatever a planner answers.
+func TestSeriesDoNotGrowWithRefusals(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	recorder := New(registry, nil, "NoneFree", "TooLarge")
+	for i := range 1000 {
+		for _, reason := range []string{"NoneFree", "TooLarge", "", fmt.Sprint("Reason", i)} {
+			recorder.Refused(reason)
+		}
+	}
+	want := map[string]uint64{"NoneFree": 1000, "TooLarge": 1000, "other": 2000}
+	if diff := cmp.Diff(want, series(t, registry, "rankwright_refusals_total")); diff != "" {
+		t.Errorf("refusals by reason (-want +got):\n%s", diff)
+	}
+}
+
 func TestTracesFollowFromPlacementAndRevision(t *testing.T) {
 	placement := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{UID: "a"}}
 	other := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{UID: "b"}}

@@ -153,3 +153,28 @@ func TestRanksAndDevicesAreMetrics(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// Placements are counted by what they say now: a reason that no placement has any longer leaves no series behind, and there are never more than
+// there are placements.
+func TestSeriesDoNotGrowWithReasons(t *testing.T) {
+	counted := func(reason func(i int) string) (n int) {
+		c := cache{}
+		for i := range 100 {
+			c.placements = append(c.placements, v1alpha1.ModelPlacement{ObjectMeta: named(fmt.Sprint("llm-", i)), Status: v1alpha1.ModelPlacementStatus{
+				Conditions: []metav1.Condition{condition(v1alpha1.ConditionReady, metav1.ConditionFalse, reason(i))},
+			}})
+		}
+		for _, line := range series(t, c) {
+			if strings.HasPrefix(line, "placements{") {
+				n++
+			}
+		}
+		return n
+	}
+	if n := counted(func(i int) string { return fmt.Sprint("Reason", i) }); n != 100 {
+		t.Errorf("100 placements with a reason each have %d series", n)
+	}
+	if n := counted(func(int) string { return "Running" }); n != 1 {
+		t.Errorf("100 placements with one reason have %d series", n)
+	}
+}

@@ -11,8 +11,8 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Window is how long is waited for more after the first grace ended: what a rack or a switch takes with it comes as many losses
-// within seconds, and is to cause one plan.
+// Window is within how much time losses come that have one cause: what a rack or a switch takes with it comes as many losses within seconds, and
+// is to cause one plan.
 const Window = 5 * time.Second
 
 // Date gives losses their times: a loss that was known before keeps its own. The oldest come first.
@@ -58,6 +58,11 @@ const (
 // TooMany says whether so many nodes are silent that silence is no evidence.
 func (c Census) TooMany() bool { return c.Silent >= doubted && c.Silent*share > c.Nodes }
 
+// AskCensus says whether the verdict on losses depends on a census: some node has been silent for longer than is borne.
+func AskCensus(dated []v1alpha1.Loss, now time.Time) bool {
+	return slices.ContainsFunc(dated, func(l v1alpha1.Loss) bool { return kindOf(l.Reason).silence && !now.Before(l.Due.Time) })
+}
+
 // Reasons why losses are not answered yet.
 const (
 	ReasonTooManyNodes = "TooManyNodesLost"
@@ -75,7 +80,19 @@ type Verdict struct {
 	Wake time.Time
 }
 
-// Decide says which losses a new plan answers now. All whose grace is over are one incident, which begins Window after the first of them.
+// begins is when the incident begins whose first loss is due at a time: when each loss that is known has been known for Window, so that more would
+// have come, and none is due soon after; Window after the first at the latest.
+func begins(dated []v1alpha1.Loss, first time.Time) time.Time {
+	at, latest := first, first.Add(Window)
+	for i := range dated {
+		if l := &dated[i]; !l.Due.After(latest) {
+			at = slices.MaxFunc([]time.Time{at, l.Due.Time, l.Since.Add(Window)}, time.Time.Compare)
+		}
+	}
+	return earlier(at, latest)
+}
+
+// Decide says which losses a new plan answers now. All whose grace is over are one incident.
 func Decide(dated []v1alpha1.Loss, memory Memory, census Census, now time.Time) Verdict {
 	var v Verdict
 	var first, next time.Time
@@ -84,15 +101,15 @@ func Decide(dated []v1alpha1.Loss, memory Memory, census Census, now time.Time) 
 		due := dated[i].Due.Time
 		switch {
 		case now.Before(due):
-			next = earlier(next, due.Add(Window))
+			next = earlier(next, begins(dated, due))
 		case kindOf(dated[i].Reason).silence && census.TooMany():
 			doubt = true
 		default:
 			v.Due, first = append(v.Due, dated[i]), earlier(first, due)
 		}
 	}
-	if begins := first.Add(Window); len(v.Due) > 0 && now.Before(begins) {
-		v.Due, next = nil, earlier(next, begins)
+	if at := begins(dated, first); len(v.Due) > 0 && now.Before(at) {
+		v.Due, next = nil, earlier(next, at)
 	}
 	if until := memory.Until(); len(v.Due) > 0 && now.Before(until) {
 		return Verdict{Reason: ReasonLimited, Wake: until, Message: fmt.Sprintf(

@@ -17,7 +17,13 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 func at(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
 
 func loss(reason v1alpha1.LossReason, name string, due int) v1alpha1.Loss {
-	return v1alpha1.Loss{Reason: reason, Node: name, Due: metav1.NewTime(at(due))}
+	return v1alpha1.Loss{Reason: reason, Node: name, Since: metav1.NewTime(start), Due: metav1.NewTime(at(due))}
+}
+
+// seen is a loss that was first seen so many seconds after the start.
+func seen(seconds int, l v1alpha1.Loss) v1alpha1.Loss {
+	l.Since = metav1.NewTime(at(seconds))
+	return l
 }
 
 func TestALossKeepsItsTime(t *testing.T) {
@@ -59,19 +65,25 @@ func TestDecide(t *testing.T) {
 		wake   int // -1: never
 		says   string
 	}{
-		"nothing":                        {wake: -1},
-		"in grace":                       {losses: []v1alpha1.Loss{loss(notReady, "a", 300)}, now: 299, wake: 300 + window, says: "2026-01-01T00:05:05Z"},
-		"grace over, more may come":      {losses: []v1alpha1.Loss{loss(notReady, "a", 300)}, now: 300, wake: 300 + window},
-		"due":                            {losses: []v1alpha1.Loss{loss(notReady, "a", 300)}, now: 300 + window, due: []string{"a"}, wake: -1},
-		"what comes within the window":   {losses: []v1alpha1.Loss{loss(gone, "b", window), loss(gone, "a", 0)}, now: window, due: []string{"b", "a"}, wake: -1},
-		"what comes later is not due":    {losses: []v1alpha1.Loss{loss(gone, "a", 0), loss(notReady, "b", 300)}, now: window, due: []string{"a"}, wake: 300 + window},
-		"a fifth of the nodes":           {losses: []v1alpha1.Loss{loss(notReady, "a", 0)}, census: some, now: window, due: []string{"a"}, wake: -1},
-		"above a fifth":                  {losses: []v1alpha1.Loss{loss(notReady, "a", 0)}, census: many, now: window, reason: ReasonTooManyNodes, wake: -1, says: "3 of 10 nodes"},
-		"above a fifth, in grace":        {losses: []v1alpha1.Loss{loss(notReady, "a", 300)}, census: many, now: window, wake: 300 + window},
-		"above a fifth, what is certain": {losses: []v1alpha1.Loss{loss(notReady, "a", 0), loss(unhealthy, "b", 0), loss(gone, "c", 0)}, census: many, now: window, due: []string{"b", "c"}, wake: -1},
-		"one of three nodes":             {losses: []v1alpha1.Loss{loss(notReady, "a", 0)}, census: Census{Nodes: 3, Silent: 1}, now: window, due: []string{"a"}, wake: -1},
-		"soon after another":             {losses: []v1alpha1.Loss{loss(gone, "a", 0)}, memory: Memory{1, at(-10)}, now: window, reason: ReasonLimited, wake: 50, says: "2026-01-01T00:00:50Z"},
-		"long after another":             {losses: []v1alpha1.Loss{loss(gone, "a", 0)}, memory: Memory{1, at(-60)}, now: window, due: []string{"a"}, wake: -1},
+		"nothing":                          {wake: -1},
+		"in grace":                         {losses: []v1alpha1.Loss{loss(notReady, "a", 300)}, now: 299, wake: 300, says: "2026-01-01T00:05:00Z"},
+		"due":                              {losses: []v1alpha1.Loss{loss(notReady, "a", 300)}, now: 300, due: []string{"a"}, wake: -1},
+		"seen a moment ago, more may come": {losses: []v1alpha1.Loss{loss(gone, "a", 0)}, now: window - 1, wake: window},
+		"a short grace, more may come":     {losses: []v1alpha1.Loss{loss(notReady, "a", 2)}, now: 2, wake: window},
+		"another is due soon":              {losses: []v1alpha1.Loss{loss(notReady, "a", 300), seen(3, loss(notReady, "b", 303))}, now: 300, wake: 303},
+		"both are due":                     {losses: []v1alpha1.Loss{loss(notReady, "a", 300), seen(3, loss(notReady, "b", 303))}, now: 303, due: []string{"a", "b"}, wake: -1},
+		"another came a moment ago":        {losses: []v1alpha1.Loss{loss(notReady, "a", 300), seen(299, loss(gone, "b", 299))}, now: 301, wake: 304},
+		"others come all the time":         {losses: []v1alpha1.Loss{loss(notReady, "a", 300), seen(303, loss(gone, "b", 303))}, now: 304, wake: 300 + window},
+		"another is due later":             {losses: []v1alpha1.Loss{loss(notReady, "a", 300), seen(6, loss(notReady, "b", 306))}, now: 300, due: []string{"a"}, wake: 306},
+		"what comes within the window":     {losses: []v1alpha1.Loss{loss(gone, "b", window), loss(gone, "a", 0)}, now: window, due: []string{"b", "a"}, wake: -1},
+		"what comes later is not due":      {losses: []v1alpha1.Loss{loss(gone, "a", 0), loss(notReady, "b", 300)}, now: window, due: []string{"a"}, wake: 300},
+		"a fifth of the nodes":             {losses: []v1alpha1.Loss{loss(notReady, "a", 0)}, census: some, now: window, due: []string{"a"}, wake: -1},
+		"above a fifth":                    {losses: []v1alpha1.Loss{loss(notReady, "a", 0)}, census: many, now: window, reason: ReasonTooManyNodes, wake: -1, says: "3 of 10 nodes"},
+		"above a fifth, in grace":          {losses: []v1alpha1.Loss{loss(notReady, "a", 300)}, census: many, now: window, wake: 300},
+		"above a fifth, what is certain":   {losses: []v1alpha1.Loss{loss(notReady, "a", 0), loss(unhealthy, "b", 0), loss(gone, "c", 0)}, census: many, now: window, due: []string{"b", "c"}, wake: -1},
+		"one of three nodes":               {losses: []v1alpha1.Loss{loss(notReady, "a", 0)}, census: Census{Nodes: 3, Silent: 1}, now: window, due: []string{"a"}, wake: -1},
+		"soon after another":               {losses: []v1alpha1.Loss{loss(gone, "a", 0)}, memory: Memory{1, at(-10)}, now: window, reason: ReasonLimited, wake: 50, says: "2026-01-01T00:00:50Z"},
+		"long after another":               {losses: []v1alpha1.Loss{loss(gone, "a", 0)}, memory: Memory{1, at(-60)}, now: window, due: []string{"a"}, wake: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := Decide(c.losses, c.memory, c.census, at(c.now))

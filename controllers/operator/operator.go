@@ -10,15 +10,10 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -228,21 +223,18 @@ func newManager(cfg *rest.Config, options Options) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	placed, err := labels.Parse(v1alpha1.LabelPlacement)
+	caches, err := cacheOptions()
 	if err != nil {
-		return nil, fmt.Errorf("selector of pods: %w", err)
+		return nil, err
 	}
 	counted, err := countRequests(options.Registry, cfg)
 	if err != nil {
 		return nil, err
 	}
 	mgr, err := ctrl.NewManager(counted, ctrl.Options{
-		Scheme: scheme,
-		Logger: options.Log,
-		Cache: cache.Options{
-			DefaultTransform: cache.TransformStripManagedFields(),
-			ByObject:         map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: placed}, &appsv1.ControllerRevision{}: {Label: placed}, &policyv1.PodDisruptionBudget{}: {Label: placed}},
-		},
+		Scheme:                        scheme,
+		Logger:                        options.Log,
+		Cache:                         caches,
 		Controller:                    config.Controller{SkipNameValidation: &options.severalInProcess},
 		LeaderElection:                options.LeaderElect,
 		LeaderElectionID:              name,

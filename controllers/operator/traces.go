@@ -15,12 +15,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/rankwright/rankwright/controllers/course"
+	"github.com/rankwright/rankwright/controllers/placement"
 )
 
 // newRecorder returns what takes the steps of placements: metrics, and spans where there is a collector.
 func newRecorder(ctx context.Context, mgr manager.Manager, options Options) (*course.Recorder, error) {
 	if options.Traces == "" {
-		return course.New(options.Registry, nil), nil
+		return course.New(options.Registry, nil, placement.Refusals()...), nil
 	}
 	// The exporter would take what is no URL for the address that it has by default.
 	if at, err := url.Parse(options.Traces); err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
@@ -35,7 +36,7 @@ func newRecorder(ctx context.Context, mgr manager.Manager, options Options) (*co
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		options.Log.Error(err, "spans could not be sent", "collector", options.Traces)
 	}))
-	return course.New(options.Registry, provider), mgr.Add(flusher{provider, options.Log})
+	return course.New(options.Registry, provider, placement.Refusals()...), mgr.Add(flusher{provider, options.Log})
 }
 
 // flusher sends the last spans when the operator ends.

@@ -45,6 +45,8 @@ type answer struct {
 	// until says how long the refusal stands before other placements are kept waiting for the question to be asked again, stale from when on
 	// its numbers are looked at again although nothing is better.
 	until, stale time.Time
+	// old says that it answered for another state of the cluster than it is of, so that its numbers may be wrong.
+	old bool
 }
 
 // A refusal stands for restTimes as long as it took to find, and for shareTimes as long as all that are remembered took, at most mostRest. So a
@@ -55,10 +57,16 @@ const (
 	mostRest   = 30 * time.Second
 )
 
-// epochs are what is better in a cluster since when.
+// epochs are what is better for a placement since when.
 type epochs interface {
 	Epoch() int64
 	Better(epoch int64) bool
+}
+
+// ahead says whether a time is yet to come that was set to be at most so far ahead. Where it is further the clock was set back since.
+func ahead(until, now time.Time, most time.Duration) bool {
+	left := until.Sub(now)
+	return left > 0 && left <= most
 }
 
 // ask returns the refusal that is remembered for a question, or computes the answer and remembers it if it is a refusal. What is remembered of
@@ -91,14 +99,26 @@ func (a *answers) remember(q question, no *plan.Unplaceable, epoch int64, began,
 // remembered returns the refusal that answers a question as the cluster is now; nil where there is none.
 func (a *answers) remembered(q question, now epochs, at time.Time) *plan.Unplaceable {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	known, found := a.seen[q.placement]
-	a.mu.Unlock()
 	same := known.question
 	same.fingerprint = q.fingerprint
-	if !found || same != q || known.fingerprint != q.fingerprint && (!at.Before(known.stale) || now.Better(known.epoch)) {
+	if !found || same != q || known.fingerprint != q.fingerprint && (!ahead(known.stale, at, mostRest) || now.Better(known.epoch)) {
 		return nil
 	}
+	known.old = known.fingerprint != q.fingerprint
+	a.seen[q.placement] = known
 	return known.refusal
+}
+
+// due returns how long until a refusal is to be looked at again that answered for another state of the cluster; 0 where that is not so.
+func (a *answers) due(key types.NamespacedName, now time.Time) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if known := a.seen[key]; known.old && ahead(known.stale, now, mostRest) {
+		return known.stale.Sub(now)
+	}
+	return 0
 }
 
 // standing says whether there is a refusal, and why it need not be looked at again.
@@ -125,17 +145,25 @@ func (a *answers) stands(placement *v1alpha1.ModelPlacement, now epochs, at time
 		return unknown, 0
 	case !now.Better(known.epoch):
 		return exact, known.epoch
-	case at.Before(known.until):
+	case ahead(known.until, at, mostRest):
 		return rested, known.epoch
 	}
 	return fallen, 0
 }
 
-// rest returns how long the refusal of a placement still stands.
-func (a *answers) rest(key types.NamespacedName, now time.Time) time.Duration {
+// rest returns how long the refusal of a placement still stands. Idle says that what happened does not concern the placement, so that
+// only the numbers of the refusal are to be looked at, in their time.
+func (a *answers) rest(key types.NamespacedName, idle bool, now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return max(0, a.seen[key].until.Sub(now))
+	until := a.seen[key].until
+	if idle {
+		until = a.seen[key].stale
+	}
+	if ahead(until, now, mostRest) {
+		return until.Sub(now)
+	}
+	return 0
 }
 
 // known returns the refusal that is remembered for a question; nil where there is none.

@@ -89,14 +89,50 @@ func TestARefusalStandsForAWhile(t *testing.T) {
 		"what became better is as it was":         {placement, -9, time.Hour, exact},
 		"something became better":                 {placement, 8, 5*time.Second + 51*time.Millisecond, fallen},
 		"something became better, a moment after": {placement, 8, 5 * time.Second, rested},
+		"something became better, the clock back": {placement, 8, -time.Hour, fallen},
 		"another spec":                            {changed, 7, 0, unknown},
 	} {
 		if got, epoch := memory.stands(c.of, c.now, asked.Add(c.after)); got != c.want || got != unknown && got != fallen && epoch != 7 {
 			t.Errorf("%s: stands %v since epoch %d", name, got, epoch)
 		}
 	}
-	if got := memory.rest(keyOf(placement), asked.Add(time.Second)); got != 4050*time.Millisecond {
+	if got := memory.rest(keyOf(placement), false, asked.Add(time.Second)); got != 4050*time.Millisecond {
 		t.Errorf("it rests for %v", got)
+	}
+	if got := memory.rest(keyOf(placement), true, asked.Add(time.Second)); got != mostRest-950*time.Millisecond {
+		t.Errorf("it rests for %v after what does not concern it", got)
+	}
+	if got := memory.rest(keyOf(placement), false, asked.Add(-time.Hour)); got != 0 {
+		t.Errorf("it rests for %v by a clock that was set back", got)
+	}
+}
+
+// A refusal that answered for another state of the cluster is looked at again, because its numbers may be wrong, and no other is.
+func TestOldNumbersAreLookedAtAgain(t *testing.T) {
+	now := time.Unix(1000, 0)
+	clock := func() time.Time { return now }
+	key := types.NamespacedName{Name: "llm"}
+	var memory answers
+	asked := 0
+	for _, step := range []struct {
+		after       time.Duration
+		fingerprint string
+		asked       int
+		due         time.Duration
+	}{
+		{0, "a", 1, 0},
+		{time.Second, "a", 1, 0},
+		{time.Second, "b", 1, mostRest - 2*time.Second},
+		{mostRest, "b", 2, 0},
+	} {
+		now = now.Add(step.after)
+		_, _ = memory.ask(question{placement: key, fingerprint: step.fingerprint}, since(-1), clock, func() (*v1alpha1.ShardingPlanSpec, error) {
+			asked++
+			return nil, &plan.Unplaceable{}
+		})
+		if due := memory.due(key, now); asked != step.asked || due != step.due {
+			t.Errorf("%v later, in state %s: asked %d times, due in %v; want %d and %v", step.after, step.fingerprint, asked, due, step.asked, step.due)
+		}
 	}
 }
 
@@ -110,7 +146,7 @@ func TestRefusalsShareAProcessor(t *testing.T) {
 		_, _ = memory.ask(question{placement: key}, since(1), func() time.Time { at := clock[0]; clock = clock[1:]; return at }, func() (*v1alpha1.ShardingPlanSpec, error) {
 			return nil, &plan.Unplaceable{}
 		})
-		return memory.rest(key, now.Add(cost))
+		return memory.rest(key, false, now.Add(cost))
 	}
 	if got := refuse("alone", 10*time.Millisecond); got != time.Second {
 		t.Errorf("alone it rests for %v", got)

@@ -28,7 +28,16 @@ const restShare = 9
 // comparison is what came of comparing one plan with a fresh one.
 type comparison struct {
 	compared
+	// epoch is that of the snapshot.
+	epoch     int64
 	condition metav1.Condition
+}
+
+// answers says whether it is what a comparison would find: nothing is different, or there was no better plan and nothing is better since.
+func (c *comparison) answers(q compared, now concern) bool {
+	same := q
+	same.fingerprint = c.fingerprint
+	return c.compared == q || c.compared == same && c.condition.Status == metav1.ConditionFalse && !now.Better(c.epoch)
 }
 
 // compared is all that a comparison depends on, but for what the planner is: what was asked, and the plan in force.
@@ -116,7 +125,7 @@ func (r *Reconciler) compare(ctx context.Context, placement *v1alpha1.ModelPlace
 	}
 	key := client.ObjectKeyFromObject(placement)
 	of := compared{question{key, placement.UID, placement.Generation, model.version, fingerprint, "", demand, calibrations, may.most, request.Room.Short()}, own[0].UID}
-	if r.comparisons.get(key).compared == of {
+	if last := r.comparisons.get(key); last.answers(of, concernOf(placement, now)) {
 		return nil
 	}
 	product := productOf(now, &own[0].Spec)
@@ -124,7 +133,7 @@ func (r *Reconciler) compare(ctx context.Context, placement *v1alpha1.ModelPlace
 	if err != nil {
 		return err
 	}
-	r.comparisons.set(key, comparison{of, *condition})
+	r.comparisons.set(key, comparison{of, now.Epoch(), *condition})
 	if said := meta.FindStatusCondition(placement.Status.Conditions, v1alpha1.ConditionImprovable); said == nil ||
 		said.Status != condition.Status || said.Reason != condition.Reason || said.Message != condition.Message || said.ObservedGeneration != placement.Generation {
 		r.reconcile(ctx, placement)

@@ -28,7 +28,7 @@ func (r *Reconciler) limited(ctx context.Context, budget time.Duration, cluster 
 	defer cancel()
 	spec, err := r.Planner(within, cluster, request)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		err = &objects.Refused{Reason: reasonSlow, Err: fmt.Errorf("the planner found no answer within %s; it is asked again, and given up to %s", budget, mostBudget)}
+		err = &objects.Refused{Reason: reasonSlow, Err: fmt.Errorf("no answer within %s; the planner is asked again, with up to %s", budget, mostBudget)}
 	}
 	return spec, err
 }

@@ -52,8 +52,14 @@ func (s *state) due() string {
 	return text
 }
 
+// view is where what a plan has lost is looked for: the nodes by name, and how many nodes the cluster has.
+type view struct {
+	host  func(name string) *fleet.Host
+	ready func(context.Context) (fleet.Readiness, error)
+}
+
 // look compares a plan in force with its nodes and pods.
-func (r *Reconciler) look(ctx context.Context, now *state, placement *v1alpha1.ModelPlacement, plan *v1alpha1.ShardingPlan, host func(string) *fleet.Host) error {
+func (r *Reconciler) look(ctx context.Context, now *state, placement *v1alpha1.ModelPlacement, plan *v1alpha1.ShardingPlan, of view) error {
 	var pods corev1.PodList
 	err := r.Client.List(ctx, &pods, client.InNamespace(placement.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: placement.Name})
 	if err != nil {
@@ -62,12 +68,12 @@ func (r *Reconciler) look(ctx context.Context, now *state, placement *v1alpha1.M
 	now.pods = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool {
 		return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 	})
-	scene := losses.Scene{Rows: plan.Spec.Nodes, Host: host, Pods: now.pods, LeavesCordoned: placement.Spec.FailurePolicy.Drain != nil}
+	scene := losses.Scene{Rows: plan.Spec.Nodes, Host: of.host, Pods: now.pods, LeavesCordoned: placement.Spec.FailurePolicy.Drain != nil}
 	if scene.Strangers, err = r.strangers(ctx, &scene, plan.Spec.NodeNames()); err != nil {
 		return err
 	}
 	for _, name := range plan.Spec.NodeNames() {
-		if host(name).Silent {
+		if of.host(name).Silent {
 			now.silent = append(now.silent, name)
 		}
 	}
@@ -81,10 +87,15 @@ func (r *Reconciler) look(ctx context.Context, now *state, placement *v1alpha1.M
 		return nil
 	}
 	var census losses.Census
-	if census.Nodes, census.Silent, err = r.Index.Ready(ctx); err != nil {
-		return err
+	at := r.Now()
+	if losses.AskCensus(now.losses, at) {
+		ready, err := of.ready(ctx)
+		if err != nil {
+			return err
+		}
+		census = losses.Census{Nodes: ready.Nodes, Silent: ready.Not}
 	}
-	now.verdict = losses.Decide(now.losses, losses.Remember(plan), census, r.Now())
+	now.verdict = losses.Decide(now.losses, losses.Remember(plan), census, at)
 	return nil
 }
 

@@ -44,7 +44,8 @@ func (r *Reconciler) observe(ctx context.Context, p *pass) error {
 	if err != nil {
 		return fmt.Errorf("nodes of plan %s: %w", p.plan.Name, err)
 	}
-	if err := r.look(ctx, &p.state, p.placement, p.plan, func(name string) *fleet.Host { return hosts[name] }); err != nil {
+	informed := view{host: func(name string) *fleet.Host { return hosts[name] }, ready: r.Index.Ready}
+	if err := r.look(ctx, &p.state, p.placement, p.plan, informed); err != nil {
 		return err
 	}
 	p.lost = losses.Ranks(p.state.losses, p.plan.Spec.Nodes) // their numbers are not known yet

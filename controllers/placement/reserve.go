@@ -125,6 +125,7 @@ func (r *Reconciler) undecided(ctx context.Context, p *pass, t *turn) (again boo
 	}
 	before := cmp.Or(adviceOf(p.placement), r.adviser.found(p.placement))
 	p.report.unplaceable(t.unplaceable, t.priority, before)
+	p.retry = r.answers.due(keyOf(p.placement), r.Now())
 	return false, nil
 }
 

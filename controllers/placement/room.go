@@ -73,7 +73,7 @@ func (r *Reconciler) waitingForRoom(ctx context.Context, _ client.Object) []reco
 
 // waitingWithPods returns the placement of a pod if it waits: what its pods ask for may differ from what was known.
 func (r *Reconciler) waitingWithPods(ctx context.Context, pod client.Object) []reconcile.Request {
-	return r.placementsWhere(ctx, func(p *v1alpha1.ModelPlacement) bool {
+	return requestsOf(r.placementsWhere(ctx, func(p *v1alpha1.ModelPlacement) bool {
 		return p.Namespace == pod.GetNamespace() && p.Name == pod.GetLabels()[v1alpha1.LabelPlacement] && wants(p)
-	})
+	}))
 }

@@ -98,7 +98,7 @@ func (d *round) decideInOrder(ctx context.Context, now *moment, order []ranked, 
 		if len(decisions) == maxBatch {
 			continue
 		}
-		stands, epoch := d.answers.stands(one.placement, now, d.Now())
+		stands, epoch := d.answers.stands(one.placement, concernOf(one.placement, now.Snapshot), d.Now())
 		var decision *ledger.Decision
 		switch {
 		case patience.passes(t != nil, stands, epoch):

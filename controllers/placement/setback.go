@@ -48,7 +48,7 @@ func (s *setbacks) note(placement *v1alpha1.ModelPlacement, reason *objects.Refu
 // current returns the setback of a placement that is not to be planned yet; nil of one that may be. A new spec may be at once.
 func (s *setbacks) current(placement *v1alpha1.ModelPlacement, now time.Time) *setback {
 	last := s.get(client.ObjectKeyFromObject(placement))
-	if !last.isOf(placement) || !now.Before(last.until) {
+	if !last.isOf(placement) || !ahead(last.until, now, last.pause) {
 		return nil
 	}
 	return &last

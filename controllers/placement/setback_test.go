@@ -39,6 +39,9 @@ func TestPausesGrowWithFailures(t *testing.T) {
 		if last := noted.until.Add(-1); s.current(p, last) == nil || s.current(p, noted.until) != nil {
 			t.Errorf("the placement is not planned again after %s", want.pause)
 		}
+		if s.current(p, now.Add(-time.Second)) != nil {
+			t.Errorf("the placement is set back by %s where the clock is, too", want.pause)
+		}
 	}
 	edited := placement(2)
 	if s.current(edited, now) != nil || s.budget(edited) != leastBudget {

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -21,6 +22,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/relation"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // maxConcurrent bounds how many placements are reconciled at once. Nearly all of that time they wait for the API server.
@@ -48,7 +50,7 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan e
 			return err
 		}
 	}
-	onNode := r.onNode()
+	onNode, later := r.onNode(), afterStart()
 	waiting := handler.EnqueueRequestsFromMapFunc(r.waiting)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("placement").
@@ -56,16 +58,16 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan e
 		Watches(&v1alpha1.ModelPlacement{}, r.followEnds()).
 		Watches(&v1alpha1.ShardingPlan{}, r.followPlans()).
 		Watches(&v1alpha1.DeviceMesh{}, handler.EnqueueRequestsFromMapFunc(relation.PlacementOf)).
-		Watches(&v1alpha1.AcceleratorInventory{}, onNode).
-		Watches(&v1alpha1.SiteCalibration{}, waiting).
-		Watches(&corev1.Node{}, onNode, builder.WithPredicates(nodeMatters())).
+		Watches(&v1alpha1.AcceleratorInventory{}, onNode, builder.WithPredicates(later)).
+		Watches(&v1alpha1.SiteCalibration{}, waiting, builder.WithPredicates(later)).
+		Watches(&corev1.Node{}, onNode, builder.WithPredicates(later, nodeMatters())).
 		Watches(&corev1.Pod{}, waiting, builder.WithPredicates(relation.PodEnded)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(relation.PlacementOf), builder.WithPredicates(relation.PodEnded)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.awaitingPod), builder.WithPredicates(onlyCreation())).
-		WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.waitingIn), builder.WithPredicates(predicate.LabelChangedPredicate{})).
-		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.usersOfConfigMap)).
+		WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.waitingIn), builder.WithPredicates(later, predicate.LabelChangedPredicate{})).
+		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.usersOfConfigMap), builder.WithPredicates(later)).
 		WatchesRawSource(source.Channel(woken, handler.EnqueueRequestsFromMapFunc(r.all))).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.waitingWithPods), builder.WithPredicates(onlyCreation())).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.waitingWithPods), builder.WithPredicates(later, onlyCreation())).
 		WatchesRawSource(source.Channel(roomier, handler.EnqueueRequestsFromMapFunc(r.waitingForRoom))).
 		WatchesRawSource(source.Channel(r.again, &handler.EnqueueRequestForObject{})).
 		WithOptions(controller.Options{
@@ -115,21 +117,35 @@ func (r *Reconciler) shown(object client.Object) {
 	}
 }
 
-// onNode has the placements with a plan on a node reconciled, and those that wait when their refusal has stood for its time: nodes and
-// inventories change all the time.
+// onNode has the placements with a plan on a node reconciled, and those that wait when their refusal has stood for its time, which is longer where
+// they may take none of the node's devices: nodes and inventories change all the time.
 func (r *Reconciler) onNode() handler.EventHandler {
 	enqueue := func(ctx context.Context, node client.Object, queue queue) {
 		for _, request := range r.planned(ctx, node) {
 			queue.Add(request)
 		}
-		for _, request := range r.waiting(ctx, node) {
-			queue.AddAfter(request, r.answers.rest(request.NamespacedName, r.Now()))
+		concerns := concernedBy(node)
+		for _, p := range r.placementsWhere(ctx, wants) {
+			queue.AddAfter(reconcile.Request{NamespacedName: keyOf(p)}, r.answers.rest(keyOf(p), !concerns(p), r.Now()))
 		}
 	}
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue queue) { enqueue(ctx, e.Object, queue) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue queue) { enqueue(ctx, e.ObjectNew, queue) },
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue queue) { enqueue(ctx, e.Object, queue) },
+	}
+}
+
+// concernedBy returns which placements may take devices of a node; by a Node itself, without its inventory, all may.
+func concernedBy(node client.Object) func(*v1alpha1.ModelPlacement) bool {
+	inventory, is := node.(*v1alpha1.AcceleratorInventory)
+	if !is {
+		return func(*v1alpha1.ModelPlacement) bool { return true }
+	}
+	classes := fleet.ClassesOf(inventory)
+	return func(p *v1alpha1.ModelPlacement) bool {
+		admits := shape.Admits(&p.Spec)
+		return slices.ContainsFunc(classes, func(c fleet.Class) bool { return admits(&c) })
 	}
 }
 
@@ -150,38 +166,46 @@ func (r *Reconciler) planned(ctx context.Context, node client.Object) []reconcil
 
 // all returns every placement: agents fell silent, or are heard of again.
 func (r *Reconciler) all(ctx context.Context, _ client.Object) []reconcile.Request {
-	return r.placementsWhere(ctx, func(*v1alpha1.ModelPlacement) bool { return true })
+	return requestsOf(r.placementsWhere(ctx, func(*v1alpha1.ModelPlacement) bool { return true }))
 }
 
 // waiting returns the placements that are not as they should be.
 func (r *Reconciler) waiting(ctx context.Context, _ client.Object) []reconcile.Request {
-	return r.placementsWhere(ctx, wants)
+	return requestsOf(r.placementsWhere(ctx, wants))
 }
 
 // waitingIn returns the placements of a namespace that are not as they should be: what they may have hangs on the namespace's labels.
 func (r *Reconciler) waitingIn(ctx context.Context, namespace client.Object) []reconcile.Request {
-	return r.placementsWhere(ctx, func(p *v1alpha1.ModelPlacement) bool { return p.Namespace == namespace.GetName() && wants(p) })
+	return requestsOf(r.placementsWhere(ctx, func(p *v1alpha1.ModelPlacement) bool { return p.Namespace == namespace.GetName() && wants(p) }))
 }
 
 func (r *Reconciler) usersOfConfigMap(ctx context.Context, config client.Object) []reconcile.Request {
-	return r.placementsWhere(ctx, func(p *v1alpha1.ModelPlacement) bool {
+	return requestsOf(r.placementsWhere(ctx, func(p *v1alpha1.ModelPlacement) bool {
 		key := p.Spec.Model.ConfigMap
 		return key != nil && p.Namespace == config.GetNamespace() && key.Name == config.GetName()
-	})
+	}))
 }
 
-func (r *Reconciler) placementsWhere(ctx context.Context, holds func(*v1alpha1.ModelPlacement) bool) []reconcile.Request {
+// placementsWhere returns the placements for which something holds, which are not to be written.
+func (r *Reconciler) placementsWhere(ctx context.Context, holds func(*v1alpha1.ModelPlacement) bool) []*v1alpha1.ModelPlacement {
 	placements, err := r.placements(ctx)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "list placements")
 	}
-	var requests []reconcile.Request
-	for _, p := range placements {
-		if holds(p) {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(p)})
-		}
+	return slices.DeleteFunc(placements, func(p *v1alpha1.ModelPlacement) bool { return !holds(p) })
+}
+
+func requestsOf(placements []*v1alpha1.ModelPlacement) []reconcile.Request {
+	requests := make([]reconcile.Request, len(placements))
+	for i, p := range placements {
+		requests[i].NamespacedName = keyOf(p)
 	}
 	return requests
+}
+
+// afterStart leaves out what is there when the operator starts: every placement is looked at then, after all that is there is known.
+func afterStart() predicate.Predicate {
+	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
 }
 
 func onlyCreation() predicate.Predicate {

@@ -19,6 +19,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // Reasons of placements that are not planned because of what their namespace may have.
@@ -26,6 +27,9 @@ const (
 	ReasonQuota         = "QuotaExceeded"
 	ReasonPriorityClass = "PriorityClassNotAllowed"
 )
+
+// Refusals are the reasons of all answers that there is no plan.
+func Refusals() []string { return append(shape.Refusals(), ReasonQuota, ReasonPriorityClass) }
 
 // Tenant is what the placements of some namespaces may have. Of several tenants that select a namespace the first counts; a namespace that
 // none selects may have everything.
@@ -128,6 +132,6 @@ func (a *allowance) devices(needed int32) error {
 		Reason: ReasonQuota,
 		Message: fmt.Sprintf("The plan needs %s. This namespace may have %d in plans, of which its other plans hold %d and %d are left: "+
 			"ask for fewer, delete or shrink another placement, or have the quota raised.", words.Counted(needed, "device"), a.most, a.held, left),
-		Shortfall: v1alpha1.Shortfall{FreeDevices: left},
+		Shortfall: v1alpha1.Shortfall{NeededDevices: needed, FreeDevices: left},
 	}
 }

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -16,6 +17,19 @@ func TestTenantsAreReadStrictly(t *testing.T) {
 		_, err := ParseTenants([]byte(text))
 		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// The reasons by which refusals are counted are those that the documents list.
+func TestRefusalsAreListed(t *testing.T) {
+	text, err := os.ReadFile("../../docs/reference/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, reason := range Refusals() {
+		if !strings.Contains(string(text), "`"+reason+"`") {
+			t.Errorf("docs/reference/metrics.md does not list reason %s of rankwright_refusals_total", reason)
 		}
 	}
 }

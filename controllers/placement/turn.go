@@ -24,6 +24,19 @@ type moment struct {
 	ledger *ledger.State
 }
 
+// concern is a cluster as far as it concerns a placement, which is its devices of some classes.
+type concern struct {
+	*fleet.Snapshot
+	admits func(*fleet.Class) bool
+}
+
+func concernOf(placement *v1alpha1.ModelPlacement, now *fleet.Snapshot) concern {
+	return concern{now, shape.Admits(&placement.Spec)}
+}
+
+// Better says whether the placement may find more than it could in an epoch.
+func (c concern) Better(epoch int64) bool { return c.Snapshot.Better(epoch, c.admits) }
+
 // decide decides for the placement of a turn, and notes why it does not.
 func (t *turn) decide(ctx context.Context, r *Reconciler, now *moment) (decision *ledger.Decision) {
 	placement := t.pass.placement
@@ -76,7 +89,8 @@ func (r *Reconciler) attempt(ctx context.Context, placement *v1alpha1.ModelPlace
 	var known state
 	if len(own) > 0 {
 		inForce = &own[len(own)-1]
-		if err := r.look(ctx, &known, placement, inForce, now.Host); err != nil {
+		snapshot := view{host: now.Host, ready: func(context.Context) (fleet.Readiness, error) { return now.Ready(), nil }}
+		if err := r.look(ctx, &known, placement, inForce, snapshot); err != nil {
 			return nil, inForce, err
 		}
 	}
@@ -104,7 +118,7 @@ func (r *Reconciler) attempt(ctx context.Context, placement *v1alpha1.ModelPlace
 		client.ObjectKeyFromObject(placement), placement.UID, placement.Generation, model.version, now.Fingerprint(), known.due(), demand, calibrations, may.most, request.Room.Short(),
 	}
 	var began, answered time.Time // zero where the answer is remembered
-	spec, err := r.answers.ask(question, now, r.Now, func() (*v1alpha1.ShardingPlanSpec, error) {
+	spec, err := r.answers.ask(question, concernOf(placement, now.Snapshot), r.Now, func() (*v1alpha1.ShardingPlanSpec, error) {
 		began = r.Now()
 		spec, err := r.compute(ctx, request, own, now.Cluster(placement.UID, own, known.shuns))
 		answered = r.Now()

@@ -58,16 +58,15 @@ func (x *Index) nodes(ctx context.Context) ([]*v1alpha1.AcceleratorInventory, []
 	return inventories, nodes, err
 }
 
-// Ready counts the nodes with inventories, and those of them that are not ready.
-func (x *Index) Ready(ctx context.Context) (nodes, notReady int, err error) {
+// Ready counts the nodes.
+func (x *Index) Ready(ctx context.Context) (ready fleet.Readiness, err error) {
 	now := fleet.Informed{Silent: x.silent()}
 	if now.Inventories, now.Nodes, err = x.nodes(ctx); err != nil {
-		return 0, 0, err
+		return ready, err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	nodes, notReady = x.follower.Ready(now)
-	return nodes, notReady, nil
+	return x.follower.Ready(now), nil
 }
 
 func (x *Index) silent() map[string]bool {

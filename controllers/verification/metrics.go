@@ -47,7 +47,7 @@ func (m Metrics) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var meshes v1alpha1.DeviceMeshList
-	if m.Cache.List(ctx, &meshes) != nil {
+	if m.Cache.List(ctx, &meshes, client.UnsafeDisableDeepCopy) != nil { // they are read and never written
 		return
 	}
 	for i := range meshes.Items {

@@ -31,7 +31,7 @@ func runAt(t *testing.T, now time.Time, get func(context.Context, string) ([]byt
 		In: strings.NewReader(""), Out: &o, Err: &e, Get: get,
 		Now: func() time.Time { return now }, After: func(time.Duration) <-chan time.Time { return passed },
 	})
-	return o.String(), e.String(), code
+	return o.String(), clitest.Unfolded(e.String()), code
 }
 
 // TestDocumentedCalibration holds the outputs that docs/use/calibration.md shows; -update writes the document anew.

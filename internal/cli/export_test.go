@@ -63,6 +63,15 @@ func TestExportOfWhatAServerDoes(t *testing.T) {
 	}
 }
 
+// TestExportNamesTheDraftOfTheCatalogue: an engine loads a draft model by its id on the hub, whatever name the plan was asked for with.
+func TestExportNamesTheDraftOfTheCatalogue(t *testing.T) {
+	plan := ok(t, "", "recommend", "--model", "Llama-3.1-70B", "--device", "H200", "--devices", "4", "-o", "yaml",
+		"--serving", "speculation.method=Draft,speculation.model=Llama-3.2-1B,speculation.tokens=4,speculation.acceptancePercent=70")
+	if got, want := ok(t, plan, "export", "mesh/llama-3.1-70b", "-f", "-", "-o", "env"), "--speculative-config.model meta-llama/Llama-3.2-1B "; !strings.Contains(got, want) {
+		t.Errorf("vLLM is started with\n%s, not with %s", got, want)
+	}
+}
+
 func TestExportIntoAFolder(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "files")
 	plan := twoHosts(t)

@@ -60,6 +60,27 @@ func TestRecommendTakesWhatPeopleHave(t *testing.T) {
 	}
 }
 
+// TestNoPriceIsSaidAsSuch: where no price is known of the devices a plan says so, and compares by no price of 0.
+func TestNoPriceIsSaidAsSuch(t *testing.T) {
+	for flags, want := range map[string]string{
+		"":                 "Price:        no price is known of these devices\n",
+		"--objective cost": "Price:        no price is known of these devices: the plan takes the fewest device-seconds a token\n",
+	} {
+		out := ok(t, "", strings.Fields("recommend --model Llama-3.1-8B --device RTX4090 "+flags)...)
+		if !strings.Contains(out, want) || strings.Count(out, "Price:") != 1 {
+			t.Errorf("%s: no %q in\n%s", flags, want, out)
+		}
+		for line := range strings.Lines(out) {
+			if columns := strings.Fields(line); len(columns) > 2 && columns[0] == "TP2" && columns[2] == "0" {
+				t.Errorf("%s: a price of 0 in %s", flags, line)
+			}
+		}
+	}
+	if out := ok(t, "", strings.Fields("recommend --model Llama-3.1-8B --device H100 --objective cost")...); strings.Contains(out, "no price") {
+		t.Errorf("a known price is not known:\n%s", out)
+	}
+}
+
 func TestRecommendRefuses(t *testing.T) {
 	for command, test := range map[string]struct {
 		code int

@@ -33,6 +33,28 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// TestAnswersSayWhereLengthsAreFrom: the means of lengths that were not asked for as numbers are printed with their source, and what bounds
+// the requests of a trace that arrive.
+func TestAnswersSayWhereLengthsAreFrom(t *testing.T) {
+	base := []string{"estimate", "--model", "Qwen3-14B", "--device", "H100"}
+	for _, want := range []string{
+		"Lengths:       217 tokens in and 202 out in the mean, ", "performance-lab/qwen3-14b/h100\n",
+	} {
+		if out := ok(t, "", append(base, "--lengths", "ShareGPT")...); !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if out := ok(t, "", base...); strings.Contains(out, "Lengths:") {
+		t.Errorf("lengths have a source that nobody named:\n%s", out)
+	}
+	out := ok(t, azure, append(base, "--lengths", "-", "--replay")...)
+	for _, want := range []string{"Lengths:       1281 tokens in and 99 out in the mean, deviations of 99 %, at most 3218 together: the trace's rows\n", ", with which requests leave as fast as they arrive; "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
 // TestReplayOfAFile: a trace in a file, of which --requests takes the first.
 func TestReplayOfAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trace.csv")

@@ -44,7 +44,7 @@ func TestScenarios(t *testing.T) {
 				if r.Code != term.ExitOK && output == "explain" { // it says no more than the table
 					continue
 				}
-				document(t, filepath.Join(folder, file), r.Out+r.Err)
+				document(t, filepath.Join(folder, file), r.Out+r.Folded)
 			}
 		})
 	}

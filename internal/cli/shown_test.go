@@ -24,7 +24,7 @@ func TestTenMinutes(t *testing.T) {
 	for _, name := range []string{"tensor", "too-large"} {
 		example := filepath.Join("examples", name+".yaml")
 		r := run(t, "", "plan", "-f", host, "-f", filepath.Join(root, example))
-		page.Show(t, "plan -f ./host -f "+filepath.ToSlash(example), r.Out+r.Err)
+		page.Show(t, "plan -f ./host -f "+filepath.ToSlash(example), r.Out+r.Folded)
 	}
 	page.Hold(t)
 }
@@ -50,7 +50,7 @@ func TestShownSimulations(t *testing.T) {
 	}
 	for _, m := range commands {
 		r := run(t, "", strings.Fields(m[1])...)
-		out := r.Out + r.Err
+		out := r.Out + r.Folded
 		if untimed(out) == untimed(m[2]) {
 			out = m[2]
 		}

@@ -77,7 +77,7 @@ func TestSimulationTables(t *testing.T) {
 	copyOf := func(micros int64, on ...string) planning.SimulatedPlacement {
 		return planning.SimulatedPlacement{
 			Placement: "team/chat", Strategy: "TP4 (TensorParallel)", Tensor: 4, Quantization: "FP8", Devices: 4, Nodes: 1, MemoryBytes: 180 << 30,
-			TokensPerSecond: 1234, Products: map[string]int{"NVIDIA L40S": 4}, On: on, PlanMicros: micros,
+			TokensPerSecond: 1234, Digits: 2, Products: map[string]int{"NVIDIA L40S": 4}, On: on, PlanMicros: micros,
 		}
 	}
 	wider := copyOf(90, "a", "b", "c", "d", "e", "f")

@@ -72,10 +72,16 @@ func TestCommandsAreNarrow(t *testing.T) {
 		"recommend --model DeepSeek-V3 --device H200 --nodes 2",
 		"recommend --model Llama-3.3-70B --device H100 -o explain",
 		"recommend --model Llama-3.1-405B --device L4",
+		"recommend --model Llama-3.1-8B --device H999",
+		"estimate --model 70B --device H100 --tp 8",
+		"estimate --model 70B --device H100 --serving media.images=1",
+		"train --model Llama-4 --device H100",
 		"detect --replay " + clitest.RecordingOf(t, "nvidia-h100-8"),
 	} {
-		r := run(t, asked, strings.Fields(command)...)
-		clitest.Narrow(t, command, r.Out+r.Err, term.LineWidth)
+		for _, columns := range []int{80, term.LineWidth} {
+			r := clitest.RunAt(t, newRoot, columns, asked, strings.Fields(command)...)
+			clitest.Narrow(t, command, r.Out+r.Folded, columns)
+		}
 	}
 	var helps func(*cobra.Command)
 	helps = func(c *cobra.Command) {

@@ -18,17 +18,11 @@ type mention struct {
 	exists  func(name string) bool
 }
 
-// TestDocumentsNameWhatExists: targets of make, values of the chart and tests are there under the names that documents give.
+// TestDocumentsNameWhatExists: tests are there under the names that documents give.
 func TestDocumentsNameWhatExists(t *testing.T) {
 	root := rootOf(t)
-	makefile, values, tests := contentOf(t, root, "Makefile"), contentOf(t, root, "docs", "reference", "values.md"), testsOf(t, root)
+	tests := testsOf(t, root)
 	mentions := []mention{
-		{regexp.MustCompile("(?m)(?:`|^ {4})make ([a-z][a-z0-9-]+)"), 15, "the Makefile", func(name string) bool {
-			return strings.Contains(makefile, "\n"+name+":")
-		}},
-		{regexp.MustCompile(`--set(?:-string)? ([a-z][a-zA-Z.]*)=`), 4, "docs/reference/values.md", func(name string) bool {
-			return strings.Contains(values, "`"+name+"`") || strings.HasPrefix(name, "vendors.")
-		}},
 		{regexp.MustCompile(`\b((?:Test|Benchmark|Fuzz)[A-Z]\w+)`), 50, "any test", func(name string) bool {
 			return slices.ContainsFunc(tests, func(test string) bool { return strings.HasPrefix(test, name) })
 		}},

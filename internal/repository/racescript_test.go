@@ -47,7 +47,7 @@ func TestRaceScript(t *testing.T) {
 			if got := command.ProcessState.ExitCode(); got != c.code {
 				t.Errorf("exit code %d, want %d:\n%s", got, c.code, printed)
 			}
-			_, again, _ := strings.Cut(string(printed), "again: test -count=1 -race -vet=off -timeout 20m ")
+			_, again, _ := strings.Cut(string(printed), "again: test -count=1 -race -vet=off -timeout 40m ")
 			if strings.TrimSpace(again) != c.again {
 				t.Errorf("ran %q again, want %q:\n%s", again, c.again, printed)
 			}

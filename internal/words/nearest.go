@@ -7,16 +7,23 @@ import (
 	"strings"
 )
 
-// maxCompared is how many bytes of a name are compared.
-const maxCompared = 128
+// maxCompared is how many bytes of a name are compared; farther is more than the distance of any two.
+const (
+	maxCompared = 128
+	farther     = 2 * 2 * maxCompared
+)
 
-// Nearest returns the names nearest to one that is not among them, in any case, nearest first and at most so many. Names
-// that are equally near keep their order.
+// Nearest returns the names nearest to one that is not among them, in any case, nearest first and at most so many: those that
+// begin with it before all others. Names that are equally near keep their order.
 func Nearest(wanted string, names []string, most int) []string {
 	wanted = prefix(strings.ToLower(wanted))
 	distances := make(map[string]int, len(names))
 	for _, name := range names {
-		distances[name] = distance(wanted, prefix(strings.ToLower(name)))
+		lower := prefix(strings.ToLower(name))
+		distances[name] = distance(wanted, lower)
+		if !strings.HasPrefix(lower, wanted) {
+			distances[name] += farther
+		}
 	}
 	sorted := slices.Clone(names)
 	slices.SortStableFunc(sorted, func(a, b string) int { return distances[a] - distances[b] })

@@ -77,7 +77,11 @@ func (b *TrainingBreakdown) compute(t *Training, c *TrainingConstants, tokens fl
 	if !t.SequenceParallel {
 		stream *= d.tensor // each tensor rank has all of it
 	}
-	b.Traffic += own * 2 * (c[StreamTraffic]*(stream+w.inner)*(3+share)/d.stages + c[WordTraffic]*w.head/2/p.hidden) / read
+	kept := c[StreamTraffic] * (3 + share)
+	if t.FP8 && device.peak[bits8] > 0 {
+		kept += conversions
+	}
+	b.Traffic += own * 2 * (kept*(stream+w.inner)/d.stages + c[WordTraffic]*w.head/2/p.hidden) / read
 	local := p.experts.count / float64(max(1, t.Strategy.Expert))
 	b.Launches = (c[PassSeconds]*(p.layers+mixtureLaunches*w.mixtures) + c[ExpertSeconds]*local*w.mixtures) * (3 + share) / d.stages
 	b.Compute = b.Matrices + b.Attention + b.Traffic + b.Launches
@@ -94,6 +98,9 @@ const (
 	// mixtureLaunches is what a mixture of experts adds to the launches of a layer: MixtureSeconds over LayerSeconds of all that was measured of serving,
 	// since no training of a mixture is fitted to.
 	mixtureLaunches = 2.2
+	// conversions is how often a value that a matrix multiplies is read or written, counted in 16 bits, to make it FP8: read for the largest, read again, and written in 8 bits
+	// as it is and transposed, as Transformer Engine does with current scaling. What goes into a matrix is made so forward, the gradients of what comes out of it backward.
+	conversions = 3
 	// keptStreams is how many values of the hidden size a layer has beside those of its matrices: see package memory.
 	keptStreams = 4
 )

@@ -72,6 +72,10 @@ func TestTrainingByHand(t *testing.T) {
 			with: func(j *Training) { j.Device.Bandwidth = 1e12 }, constants: func(c *TrainingConstants) { c[StreamTraffic], c[WordTraffic] = 2, 10 },
 			want: 8*(pass+tokens*2*(3*2*4*(4+12)*1024+10*2048)/1e12) + weights*28/1e12,
 		},
+		"traffic of FP8": {
+			with: func(j *Training) { j.FP8, j.Device.Bandwidth = true, 1e12 }, constants: func(c *TrainingConstants) { c[StreamTraffic] = 2 },
+			want: 8*(pass-3*all/2+tokens*2*(3*2+3)*4*(4+12)*1024/1e12) + weights*28/1e12,
+		},
 		"traffic on 4 tensor ranks": {
 			with: func(j *Training) { j.Device.Bandwidth, j.Device.Link, j.Strategy.Tensor = 1e12, math.Inf(1), 4 }, constants: func(c *TrainingConstants) { c[StreamTraffic] = 2 },
 			want: 8*(pass/4+tokens*2*3*2*4*(4+12/4.)*1024/1e12) + weights/4*28/1e12,

@@ -8,6 +8,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/memory"
+	"github.com/rankwright/rankwright/pkg/replay"
 )
 
 // Answer is what a deployment needs and delivers. Concurrency and tokens per second are sums over all replicas.
@@ -31,6 +32,8 @@ type Answer struct {
 	Site *Site `json:"site,omitempty"`
 
 	Concurrency Concurrency `json:"concurrency"`
+	// Lengths are those of the trace or the distribution that was asked for; absent where means were.
+	Lengths *replay.Lengths `json:"lengths,omitempty"`
 
 	Model   string             `json:"model"`
 	Device  string             `json:"device"`
@@ -57,7 +60,7 @@ type Answer struct {
 // Concurrency is how many requests run at a time and what bounds them. A bound of 0 means none.
 type Concurrency struct {
 	Running int64 `json:"running"`
-	// LimitedBy names the bound that is reached first: kvCache, maxSequences, requests, concurrency or maxTPOT.
+	// LimitedBy names the bound that is reached first: kvCache, maxSequences, requests, concurrency, maxTPOT or arrivals.
 	LimitedBy string `json:"limitedBy,omitempty"`
 	// KVCache is how many requests fit in the cache, at full length or as they run, Engine how many a step takes, Requests how many are
 	// offered, Asked how many are in flight.
@@ -93,6 +96,7 @@ func (s *Serving) answer(p *place) *Answer {
 	return &Answer{
 		Model: p.Model.Name, Device: p.Product.Name, Engine: p.Engine.Name, Weights: p.Weights, KV: p.KV, Degrees: p.Degrees,
 		Devices: p.Degrees.Devices() * s.Replicas, Replicas: s.Replicas, DevicesPerNode: p.DevicesPerNode, Link: p.link, Warnings: warnings,
+		Lengths: s.Lengths,
 	}
 }
 

@@ -158,7 +158,7 @@ func TestAnotherLaboratoryReplayed(t *testing.T) {
 			slices.Sort(list)
 			median, subject, name := list[len(list)/2], "another laboratory, replayed", kind+", "+what+", median error"
 			if kind == "fixed" {
-				bars.Percent(subject, name, median, 0.25, len(list)).Hold(t)
+				bars.Percent(subject, name, median, 0.20, len(list)).Hold(t)
 			} else {
 				bars.Report(subject, name, fmt.Sprintf("%.1f %% of %d", 100*median, len(list))).Hold(t)
 			}

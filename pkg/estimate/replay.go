@@ -42,7 +42,7 @@ type Simulated struct {
 
 // WithLengths returns a load with the lengths of a trace. Its longest sequence is the trace's where the load says none.
 func (l Load) WithLengths(of replay.Lengths) Load {
-	l.Input, l.Output, l.Variation = of.Input, of.Output, of.Variation
+	l.Input, l.Output, l.Variation, l.Lengths = of.Input, of.Output, of.Variation, &of
 	l.Longest = max(l.Longest, of.Longest)
 	return l
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/occupancy"
+	"github.com/rankwright/rankwright/pkg/replay"
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
@@ -26,6 +27,8 @@ type Load struct {
 	// Longest is the tokens of the longest sequence; 0 means Input and Output. Variation is the standard deviation of prompts,
 	// and of answers, in percent of their mean.
 	Longest, Variation int64
+	// Lengths are where these are from; nil where they were given as numbers.
+	Lengths *replay.Lengths
 	// Capacity is what the cache holds of the requests that run; empty means Typical.
 	Capacity v1alpha1.Capacity
 	// Concurrency is how many requests are in flight over all replicas; 0 means as many as can run.

@@ -47,6 +47,17 @@ func classOf(d *v1alpha1.Device) Class {
 	return c
 }
 
+// ClassesOf returns the classes of a node's devices, each once.
+func ClassesOf(inventory *v1alpha1.AcceleratorInventory) []Class {
+	var classes []Class
+	for i := range inventory.Status.Devices {
+		if class := classOf(&inventory.Status.Devices[i]); !slices.Contains(classes, class) {
+			classes = append(classes, class)
+		}
+	}
+	return classes
+}
+
 // table numbers the classes of an index and its clones. A number is never given twice.
 type table struct {
 	mu      sync.Mutex

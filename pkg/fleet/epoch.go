@@ -15,6 +15,8 @@ type epochs struct {
 	// changes are the latest ones of nodes, oldest first. What was before the epoch forgotten is not known any more.
 	changes   []change
 	forgotten int64
+	// rises has for each class of devices the latest epoch in which a node that has such became better. Nothing of it is forgotten.
+	rises map[Class]int64
 }
 
 // worth is what a node has to give from an epoch on.
@@ -52,6 +54,10 @@ func (e epochs) next(changed map[string]bool, hosts map[string]*Host, claims map
 		e.past = map[string][]worth{}
 	}
 	e.changes = slices.Clone(e.changes)
+	e.rises = maps.Clone(e.rises)
+	if e.rises == nil {
+		e.rises = map[Class]int64{}
+	}
 	for name := range changed {
 		h := hosts[name]
 		if h == nil {
@@ -60,7 +66,13 @@ func (e epochs) next(changed map[string]bool, hosts map[string]*Host, claims map
 		}
 		before := e.past[name]
 		now := worth{epoch: e.current, host: h.facts(), claims: claims[name]}
-		e.changes = append(e.changes, change{e.current, name, len(before) == 0 || now.exceeds(&before[len(before)-1])})
+		rose := len(before) == 0 || now.exceeds(&before[len(before)-1])
+		e.changes = append(e.changes, change{e.current, name, rose})
+		if rose {
+			for _, class := range now.host.classes {
+				e.rises[class] = e.current
+			}
+		}
 		e.past[name] = append(slices.Clip(before), now)
 	}
 	if surplus := len(e.changes) - mostChanges; surplus > 0 {
@@ -99,17 +111,29 @@ func (e *epochs) better(node string, epoch int64) bool {
 	return true
 }
 
-// anyBetter says whether some node may have more to give now than in an epoch.
-func (e *epochs) anyBetter(epoch int64) bool {
-	if epoch < e.forgotten {
-		return true
+// anyBetter says whether some node that has devices of an admitted class may have more to give now than in an epoch.
+func (e *epochs) anyBetter(epoch int64, admits func(*Class) bool) bool {
+	risen := map[Class]bool{}
+	for class, last := range e.rises {
+		if last > epoch && admits(&class) {
+			risen[class] = true
+		}
+	}
+	if len(risen) == 0 || epoch < e.forgotten {
+		return len(risen) > 0
 	}
 	for i := len(e.changes) - 1; i >= 0 && e.changes[i].epoch > epoch; i-- {
-		if e.changes[i].rose && e.better(e.changes[i].node, epoch) {
+		if c := &e.changes[i]; c.rose && e.has(c.node, risen) && e.better(c.node, epoch) {
 			return true
 		}
 	}
 	return false
+}
+
+// has says whether a node has devices of some classes.
+func (e *epochs) has(node string, classes map[Class]bool) bool {
+	states := e.past[node]
+	return len(states) > 0 && slices.ContainsFunc(states[len(states)-1].host.classes, func(c Class) bool { return classes[c] })
 }
 
 // within says whether all lines of a text are lines of another.

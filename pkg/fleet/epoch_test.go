@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -26,6 +27,8 @@ func hostOf(name, version string, devices ...v1alpha1.DeviceID) State {
 	node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: version, Labels: map[string]string{"version": version}}}
 	return State{Nodes: []corev1.Node{node}, Inventories: []v1alpha1.AcceleratorInventory{i}}
 }
+
+func anyClass(*Class) bool { return true }
 
 // A node is better where it may have more to give than before, and in no other case: what did not fit does not fit as devices are taken.
 func TestEpochsKnowWhatBecameBetter(t *testing.T) {
@@ -54,7 +57,7 @@ func TestEpochsKnowWhatBecameBetter(t *testing.T) {
 		{"and comes back", both(changed, one), []string{"b"}},
 	} {
 		s := f.Follow(step.now)
-		if got := s.Better(before); got != (step.better != nil) {
+		if got := s.Better(before, anyClass); got != (step.better != nil) {
 			t.Errorf("%s: better %v", step.name, got)
 		}
 		for _, node := range []string{"a", "b"} {
@@ -66,7 +69,7 @@ func TestEpochsKnowWhatBecameBetter(t *testing.T) {
 	}
 	s := f.Follow(both(changed, one))
 	s.Hold(&two)
-	if !s.Better(s.Epoch()) || !f.Follow(both(changed, one)).BetterSince(s.Epoch(), []string{"a"}) {
+	if !s.Better(s.Epoch(), anyClass) || !f.Follow(both(changed, one)).BetterSince(s.Epoch(), []string{"a"}) {
 		t.Error("nothing is better than with a plan that was held")
 	}
 }
@@ -100,7 +103,7 @@ func TestWhatIsFreeAgainIsNotBetter(t *testing.T) {
 		{"as at first, with nothing taken", state(512), 1, true},
 	} {
 		s := f.Follow(step.now)
-		if got := s.Better(step.since); got != step.want {
+		if got := s.Better(step.since, anyClass); got != step.want {
 			t.Errorf("%s: better than in epoch %d: %v", step.name, step.since, got)
 		}
 		if got := s.BetterSince(step.since, []string{"a"}); got != step.want {
@@ -109,7 +112,7 @@ func TestWhatIsFreeAgainIsNotBetter(t *testing.T) {
 	}
 }
 
-// Whatever happens: where nothing is better than in an epoch, no device is free that was not, and none has more memory.
+// Whatever happens: where nothing of a product is better than in an epoch, no device of it is free that was not, and none has more memory.
 func TestNothingBetterMeansNothingMoreIsFree(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := &past{inventories: map[string]v1alpha1.AcceleratorInventory{}, nodes: map[string]corev1.Node{}}
@@ -118,21 +121,25 @@ func TestNothingBetterMeansNothingMoreIsFree(t *testing.T) {
 			epoch int64
 			free  map[string]int64
 		}
+		product := rapid.SampledFrom(append([]string{""}, pastProducts...)).Draw(rt, "product")
+		admits := func(c *Class) bool { return product == "" || c.Product == product }
 		var before []seen
 		for range rapid.IntRange(1, 20).Draw(rt, "steps") {
 			p.step(rt)
 			s := f.Follow(p.state(pastNodes))
 			free := map[string]int64{}
 			for _, d := range s.Cluster("", nil, nil).Free() {
-				free[d.Node+"/"+string(d.Device)] = d.Bytes
+				if i := slices.IndexFunc(p.inventories[d.Node].Status.Devices, func(o v1alpha1.Device) bool { return o.ID == d.Device }); admits(ptr.To(classOf(&p.inventories[d.Node].Status.Devices[i]))) {
+					free[d.Node+"/"+string(d.Device)] = d.Bytes
+				}
 			}
 			for _, then := range before {
-				if s.Better(then.epoch) {
+				if s.Better(then.epoch, admits) {
 					continue
 				}
 				for device, bytes := range free {
 					if had, was := then.free[device]; !was || bytes > had {
-						rt.Fatalf("nothing is better than in epoch %d, but %s has %d bytes free, then %d", then.epoch, device, bytes, had)
+						rt.Fatalf("nothing of %q is better than in epoch %d, but %s has %d bytes free, then %d", product, then.epoch, device, bytes, had)
 					}
 				}
 			}
@@ -158,8 +165,12 @@ func TestForgottenEpochsAreWorse(t *testing.T) {
 	if states, changes := len(f.epochs.past["a"]), len(f.epochs.changes); states > mostChanges+1 || changes > mostChanges {
 		t.Errorf("%d states of a node and %d changes are remembered", states, changes)
 	}
-	if !s.Better(1) || s.Better(last-1) || !s.Better(last) {
-		t.Errorf("better than in the first epoch: %v, than in the last one in which it was free: %v, than in the last one: %v", s.Better(1), s.Better(last-1), s.Better(last))
+	better := func(epoch int64) bool { return s.Better(epoch, anyClass) }
+	if !better(1) || better(last-1) || !better(last) {
+		t.Errorf("better than in the first epoch: %v, than in the last one in which it was free: %v, than in the last one: %v", better(1), better(last-1), better(last))
+	}
+	if s.Better(1, func(c *Class) bool { return c.Product != "NVIDIA L40S" }) {
+		t.Error("there is no device of another product, and one is better")
 	}
 }
 

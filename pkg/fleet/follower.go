@@ -86,7 +86,7 @@ func (f *Follower) FollowInformed(now Informed) *Snapshot {
 		f.sum.add(digestOf(name, s.hosts[name], s.claimants))
 	}
 	f.epochs = f.epochs.next(changed, s.hosts, s.claimants)
-	s.epochs, s.sum = f.epochs, f.sum
+	s.epochs, s.sum, s.ready = f.epochs, f.sum, f.watched.ready
 	f.hosts, f.claimed = s.hosts, maps.Clone(s.claimants) // Hold changes the snapshot's
 	if f.cluster == nil || len(changed) > len(s.hosts)/rebuildShare {
 		f.cluster = NewCluster(s.nodes("", nil))
@@ -103,10 +103,10 @@ func (f *Follower) FollowInformed(now Informed) *Snapshot {
 	return s
 }
 
-// Ready counts the nodes with inventories, and those of them that are not ready. Plans and pods of what is given do not matter.
-func (f *Follower) Ready(now Informed) (nodes, notReady int) {
+// Ready counts nodes. Plans and pods of what is given do not matter.
+func (f *Follower) Ready(now Informed) Readiness {
 	f.watched.see(&now)
-	return f.watched.nodes, f.watched.notReady
+	return f.watched.ready
 }
 
 // changed returns the nodes in which a plan would see a difference.

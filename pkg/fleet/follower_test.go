@@ -25,8 +25,9 @@ type past struct {
 }
 
 var (
-	pastNodes   = []string{"a", "b", "c", "d", "e"}
-	pastDevices = []v1alpha1.DeviceID{"nvidia-0", "nvidia-1", "nvidia-2", "nvidia-2-mig1"}
+	pastNodes    = []string{"a", "b", "c", "d", "e"}
+	pastProducts = []string{"NVIDIA L40S", "NVIDIA H100"}
+	pastDevices  = []v1alpha1.DeviceID{"nvidia-0", "nvidia-1", "nvidia-2", "nvidia-2-mig1"}
 )
 
 func (p *past) next() string { p.version++; return fmt.Sprint(p.version) }
@@ -78,7 +79,7 @@ func (p *past) drawInventory(t *rapid.T, name string) v1alpha1.AcceleratorInvent
 	i := v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), ResourceVersion: p.next()}}
 	for _, id := range pastDevices[:rapid.IntRange(0, len(pastDevices)).Draw(t, "devices")] {
 		d := v1alpha1.Device{
-			ID: id, Vendor: "nvidia", Family: v1alpha1.FamilyGPU, Product: "NVIDIA L40S", Memory: &v1alpha1.DeviceMemory{TotalMiB: 46068},
+			ID: id, Vendor: "nvidia", Family: v1alpha1.FamilyGPU, Product: rapid.SampledFrom(pastProducts).Draw(t, "product"), Memory: &v1alpha1.DeviceMemory{TotalMiB: 46068},
 			Health: v1alpha1.DeviceHealth{State: rapid.SampledFrom([]v1alpha1.HealthState{v1alpha1.Healthy, v1alpha1.Unhealthy}).Draw(t, "health")},
 		}
 		i.Status.Devices = append(i.Status.Devices, d)
@@ -163,8 +164,11 @@ func TestIndexIsWhatReadingAnewGives(t *testing.T) {
 				for _, h := range anew.hosts {
 					want.count(h, 1)
 				}
-				if nodes, notReady := y.Ready(seen.see(p.state(order))); nodes != want.nodes || notReady != want.notReady {
-					rt.Fatalf("%d nodes are counted, %d of them not ready; want %d and %d", nodes, notReady, want.nodes, want.notReady)
+				if got := y.Ready(seen.see(p.state(order))); got != want.ready {
+					rt.Fatalf("counted %+v, want %+v", got, want.ready)
+				}
+				if got := anew.Ready(); got != want.ready {
+					rt.Fatalf("a snapshot counts %+v, want %+v", got, want.ready)
 				}
 			}
 			if rapid.Bool().Draw(rt, "by informers") {

@@ -96,6 +96,8 @@ type facts struct {
 	// form covers everything but memory that others use, which usedMiB has by device, in the inventory's order. digest covers both.
 	form, digest [sha256.Size]byte
 	usedMiB      []int64
+	// classes are those of the devices, each once.
+	classes []Class
 }
 
 // see computes the facts. What an inventory says that no plan depends on, such as its conditions and when a device became what it is, is left out.
@@ -109,6 +111,7 @@ func (h *Host) see() *facts {
 	}{NodeFacts: h.NodeFacts, Exists: h.Exists}
 	made := &facts{}
 	if i := h.Inventory; i != nil {
+		made.classes = ClassesOf(i)
 		of := &i.Status
 		seen.UID, seen.Spec = i.UID, i.Spec
 		seen.Status = v1alpha1.AcceleratorInventoryStatus{

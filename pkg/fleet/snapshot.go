@@ -18,6 +18,7 @@ type Snapshot struct {
 	Pods []*corev1.Pod
 
 	podsUnknown bool
+	ready       Readiness
 	hosts       map[string]*Host
 	claims      map[string]claims // by node
 	planAt      map[types.NamespacedName]int32
@@ -27,6 +28,12 @@ type Snapshot struct {
 	epochs      epochs
 	holding     bool // plans are held that were not there
 }
+
+// Readiness counts the nodes with inventories, and those of them that are not ready.
+type Readiness struct{ Nodes, Not int }
+
+// Ready counts the nodes of the snapshot.
+func (s *Snapshot) Ready() Readiness { return s.ready }
 
 // claims lists what may hold devices of a node, as indexes in the lists of plans and pods.
 type claims struct {
@@ -72,8 +79,11 @@ func (s *Snapshot) Epoch() int64 {
 	return s.epochs.current
 }
 
-// Better says whether some node may have more to give than it had in an epoch. Devices that were taken after that and are free again are no more.
-func (s *Snapshot) Better(epoch int64) bool { return s.epochs.anyBetter(epoch) }
+// Better says whether some node that has devices of an admitted class may have more to give than it had in an epoch. Devices that were taken after
+// that and are free again are no more.
+func (s *Snapshot) Better(epoch int64, admits func(*Class) bool) bool {
+	return s.epochs.anyBetter(epoch, admits)
+}
 
 // BetterSince says whether some of the nodes may have more to give than they had in an epoch.
 func (s *Snapshot) BetterSince(epoch int64, nodes []string) bool {

@@ -15,8 +15,7 @@ type watched struct {
 	shared bool
 	// renewed are the nodes whose hosts are others since somebody took them out of here.
 	renewed map[string]bool
-	// nodes are those with inventories, notReady those of them that are not ready.
-	nodes, notReady int
+	ready   Readiness
 
 	from        map[string]source
 	known       map[*corev1.Node]bool
@@ -151,8 +150,8 @@ func (w *watched) count(h *Host, by int) {
 	if h == nil || !h.plannable() {
 		return
 	}
-	w.nodes += by
+	w.ready.Nodes += by
 	if h.NotReady {
-		w.notReady += by
+		w.ready.Not += by
 	}
 }

@@ -67,6 +67,9 @@ func TestLookupOffersNearNames(t *testing.T) {
 		"mistral-ai/Mixtral8x7B": "Mixtral-8x7B",
 		"qwen3-235b":             "Qwen3-235B-A22B",
 		"deepseekv39":            "DeepSeek-V3",
+		"DeepSeek-V4":            "did you mean DeepSeek-V4-Pro, DeepSeek-V4-Flash,",
+		"jamba":                  "did you mean Jamba-v0.1, Jamba-1.5-Mini, Jamba-1.5-Large?",
+		"Qwen3.6":                "did you mean Qwen3.6-27B, ",
 		strings.Repeat("é", 999): "Else give its config.json",
 		"":                       "Else give its config.json",
 	} {

@@ -57,7 +57,7 @@ func Find(name string) (*Model, v1alpha1.Precision, error) {
 func (e *catalogued) model(name string) (*Model, error) {
 	if e == nil {
 		return nil, fmt.Errorf("model %q is not in the catalogue: did you mean %s? Else give its config.json or its number of parameters",
-			words.Echo(name), strings.Join(words.Nearest(dashed.Replace(withoutOwner(name)), Names(), nearest), ", "))
+			words.Echo(name), strings.Join(near(dashed.Replace(withoutOwner(name))), ", "))
 	}
 	stored, err := e.stored()
 	if err != nil {
@@ -88,6 +88,22 @@ func (e *catalogued) id(name string) string {
 
 // nearest is the number of names that an error offers.
 const nearest = 3
+
+// near returns the names that an error offers: of the catalogue, and of the checkpoints on the hub that begin with what was asked for
+// where they are called otherwise, as another release of the same model is.
+func near(wanted string) []string {
+	names := Names()
+	if c, err := load(); err == nil && wanted != "" {
+		for _, e := range c.entries {
+			for _, id := range e.IDs {
+				if of := id[strings.LastIndexByte(id, '/')+1:]; strings.HasPrefix(strings.ToLower(of), strings.ToLower(wanted)) && !strings.HasPrefix(spelling(of), spelling(e.Name)) {
+					names = append(names, of)
+				}
+			}
+		}
+	}
+	return words.Nearest(wanted, names, nearest)
+}
 
 // Names returns the names of the catalogue, sorted.
 func Names() []string {

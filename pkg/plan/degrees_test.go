@@ -334,6 +334,19 @@ func TestExpertsOverHosts(t *testing.T) {
 	}
 }
 
+// TestDataRanksShareSequences: the limit of sequences in a step is of each data rank, and so is the memory for it. No rank is given room for all of them.
+func TestDataRanksShareSequences(t *testing.T) {
+	ranks, sequences := int32(32), int32(8192)
+	degrees := plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(1)), Data: plantest.Ptr(ranks)})
+	for e, want := range map[v1alpha1.Engine]int64{"vLLM": 1024, "SGLang": 256} {
+		r := ask(catalogued(t, "DeepSeek-R1"), 2048, sequences, plantest.EngineOf(e), degrees)
+		spec := mustPlan(t, fleet.NewCluster(manyHosts(4)), r)
+		if got := spec.StepLimits.Sequences; got != want {
+			t.Errorf("%s: %d sequences on %d ranks: a step of each has up to %d, want %d", e, sequences, ranks, got, want)
+		}
+	}
+}
+
 // TestAttentionDataInsideTensor serves a latent mixture with many sequences: each device attends to its own, and the
 // engine's tensor group holds the data ranks.
 func TestAttentionDataInsideTensor(t *testing.T) {

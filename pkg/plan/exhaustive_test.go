@@ -134,7 +134,7 @@ func (x *exhaustive) experts(tensor, data int) []int {
 func (x *exhaustive) footprint(s shape.Shape, least spot) *memory.Footprint {
 	t, in := x.problem, x.problem.Workload.Inference
 	d := t.Classes[least.class].Facts.Memory
-	l := shape.LimitsOn(t.Defaults, d, int64(in.MaxSequences), x.tier.Lean)
+	l := shape.LimitsOn(t.Defaults, d, (int64(in.MaxSequences)+int64(s.Data)-1)/int64(s.Data), x.tier.Lean)
 	f, err := memory.New(memory.Setup{
 		Model: t.Model, Engine: t.Engine.Name, Weights: x.tier.Weights, KV: x.tier.Cache,
 		Layout:    memory.Layout{Tensor: s.Tensor, Pipeline: s.Stages, Expert: s.Expert, AttentionData: s.Data},

@@ -160,9 +160,9 @@ func message(asked, t *shape.Problem, e *Unplaceable, seen *shape.Census, one sh
 	case shape.ReasonNoneFree:
 		b.WriteString(". No device is free.")
 	case shape.ReasonLimit:
-		b.WriteString("; that fits")
-		if len(e.Rejected) > 0 {
-			fmt.Fprintf(&b, ", but no plan keeps the limits; the nearest is %s with %s", e.Rejected[0].Strategy, e.Rejected[0].Message)
+		b.WriteString("; that fits, but no plan keeps the limits")
+		if late := slices.IndexFunc(e.Rejected, func(r v1alpha1.RejectedPlan) bool { return r.Reason == shape.ReasonLimit }); late >= 0 {
+			fmt.Fprintf(&b, "; the nearest is %s with %s", e.Rejected[late].Strategy, e.Rejected[late].Message)
 		}
 		b.WriteString(".")
 	default:

@@ -225,3 +225,14 @@ func TestLimitsThatAreNotKept(t *testing.T) {
 		t.Errorf("got %s", no.Message)
 	}
 }
+
+// What is too large for the devices is not near to the limits: copies that share a load in an open number are tried in more than there is room for.
+func TestTooLargeIsNotNearALimit(t *testing.T) {
+	no := unplaceableBy(t, manyHosts(4), ask(catalogued(t, "DeepSeek-R1"), 2048, 0, plantest.Together(64), func(s *plantest.Spec) { s.Workload.Inference.MaxTPOTMillis = plantest.Ptr(int32(5)) }))
+	if no.Reason != shape.ReasonLimit || len(no.Rejected) == 0 || no.Rejected[0].Reason == shape.ReasonLimit {
+		t.Fatalf("got %s with %v", no.Reason, no.Rejected)
+	}
+	if !strings.Contains(no.Message, "that fits, but no plan keeps the limits.") {
+		t.Errorf("got %s", no.Message)
+	}
+}

@@ -67,6 +67,9 @@ func TestPlansCountWhatServersDo(t *testing.T) {
 			if want.EngineVersion == "0.21.0" {
 				want.MemoryUtilizationPercent = 92
 			}
+			if want.Speculation != nil && want.Speculation.Model != "" {
+				want.Speculation.Model = "meta-llama/Llama-3.2-1B" // its id on the hub
+			}
 			if diff := cmp.Diff(&want, got.Serving); diff != "" {
 				t.Errorf("-asked +planned:\n%s", diff)
 			}
@@ -116,14 +119,20 @@ func TestServingThatCannotBe(t *testing.T) {
 		change  func(*plantest.Spec)
 		want    []string
 	}{
-		"no module":          {mtp, nil, []string{"workload.inference.serving.speculation is MTP", "use Draft, EAGLE or NGram"}},
-		"too much":           {v1alpha1.ServingOptions{MemoryUtilizationPercent: 101}, nil, []string{"serving.memoryUtilizationPercent is 101", "from 0 to 100"}},
-		"more active":        {v1alpha1.ServingOptions{Adapters: &v1alpha1.Adapters{Count: 2, Rank: 8, Active: 3}}, nil, []string{"serving.adapters.active is 3", "from 0 to 2"}},
-		"no encoder":         {v1alpha1.ServingOptions{Media: &v1alpha1.Media{Images: 1, ImageTokens: 100}}, nil, []string{"serving.media is given", "leave it out"}},
-		"another engine":     {v1alpha1.ServingOptions{MemoryUtilizationPercent: 80}, plantest.EngineOf("example.com/own"), []string{"workload.inference.serving", "use the engine vLLM, SGLang or TensorRT-LLM"}},
-		"an unknown policy":  {v1alpha1.ServingOptions{ChunkedPrefill: "Half"}, nil, []string{"serving.chunkedPrefill is Half", "Enabled or Disabled"}},
-		"an unknown draft":   {v1alpha1.ServingOptions{Speculation: &v1alpha1.Speculation{Method: "Draft", Model: "own/draft", Tokens: 1}}, nil, []string{"serving.speculation is own/draft", "give its parameters"}},
-		"drafts over stages": {v1alpha1.ServingOptions{Speculation: &v1alpha1.Speculation{Method: "NGram", Tokens: 1}}, plantest.Parallelism(v1alpha1.Parallelism{Pipeline: new(int32(2))}), []string{"pipeline 2", "ask for pipeline 1"}},
+		"no module":                 {mtp, nil, []string{"workload.inference.serving.speculation is MTP", "use Draft, EAGLE or NGram"}},
+		"too much":                  {v1alpha1.ServingOptions{MemoryUtilizationPercent: 101}, nil, []string{"serving.memoryUtilizationPercent is 101", "from 0 to 100"}},
+		"more active":               {v1alpha1.ServingOptions{Adapters: &v1alpha1.Adapters{Count: 2, Rank: 8, Active: 3}}, nil, []string{"serving.adapters.active is 3", "from 0 to 2"}},
+		"no encoder":                {v1alpha1.ServingOptions{Media: &v1alpha1.Media{Images: 1, ImageTokens: 100}}, nil, []string{"serving.media is given", "leave it out"}},
+		"another engine":            {v1alpha1.ServingOptions{MemoryUtilizationPercent: 80}, plantest.EngineOf("example.com/own"), []string{"workload.inference.serving", "use the engine vLLM, SGLang or TensorRT-LLM"}},
+		"an unknown policy":         {v1alpha1.ServingOptions{ChunkedPrefill: "Half"}, nil, []string{"serving.chunkedPrefill is Half", "Enabled or Disabled"}},
+		"a head without a name":     {v1alpha1.ServingOptions{Speculation: &v1alpha1.Speculation{Method: "EAGLE", Tokens: 3}}, nil, []string{"serving.speculation.model is absent", "name what drafts by EAGLE"}},
+		"a draft without a name":    {v1alpha1.ServingOptions{Speculation: &v1alpha1.Speculation{Method: "Draft", Tokens: 3}}, nil, []string{"serving.speculation.model is absent", "name what drafts by Draft"}},
+		"a name that is not loaded": {v1alpha1.ServingOptions{Speculation: &v1alpha1.Speculation{Method: "NGram", Model: "own/draft", Tokens: 3}}, nil, []string{"serving.speculation.model is own/draft", "leave it out"}},
+		"images of no tokens":       {v1alpha1.ServingOptions{Media: &v1alpha1.Media{Images: 2}}, nil, []string{"serving.media.imageTokens is 0", "set both"}},
+		"sound of no tokens":        {v1alpha1.ServingOptions{Media: &v1alpha1.Media{AudioSeconds: 30}}, nil, []string{"serving.media.audioTokensPerSecond is 0", "set both"}},
+		"nothing beside text":       {v1alpha1.ServingOptions{Media: &v1alpha1.Media{}}, nil, []string{"serving.media is given", "leave it out"}},
+		"an unknown draft":          {v1alpha1.ServingOptions{Speculation: &v1alpha1.Speculation{Method: "Draft", Model: "own/draft", Tokens: 1}}, nil, []string{"serving.speculation is own/draft", "give its parameters"}},
+		"drafts over stages":        {v1alpha1.ServingOptions{Speculation: &v1alpha1.Speculation{Method: "NGram", Tokens: 1}}, plantest.Parallelism(v1alpha1.Parallelism{Pipeline: new(int32(2))}), []string{"pipeline 2", "ask for pipeline 1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			changes := []func(*plantest.Spec){serving(of.options)}

@@ -19,6 +19,9 @@ func load(t *testing.T) *Table {
 	return table
 }
 
+// unspecified are instances of which no source at hand says what they have beside their devices.
+var unspecified = []string{"ct5p-hightpu-4t", "ct6e-standard-8t"}
+
 func TestBuiltInTable(t *testing.T) {
 	shapes := load(t).Shapes()
 	providers, products := map[string]bool{}, map[string]bool{}
@@ -45,8 +48,11 @@ func TestBuiltInTable(t *testing.T) {
 		"g5.xlarge", "g6.48xlarge", "trn1.32xlarge", "inf2.48xlarge", "g2-standard-96", "a2-ultragpu-8g", "ct5lp-hightpu-8t", "ct5p-hightpu-4t",
 		"ct6e-standard-8t", "Standard_ND96isr_MI300X_v5",
 	} {
-		if !slices.ContainsFunc(shapes, func(s Shape) bool { return s.Instance == instance }) {
+		at := slices.IndexFunc(shapes, func(s Shape) bool { return s.Instance == instance })
+		if at < 0 {
 			t.Errorf("no %s", instance)
+		} else if s := shapes[at]; (s.VCPUs == 0 || s.MemoryGiB == 0) && !slices.Contains(unspecified, instance) {
+			t.Errorf("%s has %d vCPUs and %g GiB of memory", instance, s.VCPUs, s.MemoryGiB)
 		}
 	}
 	for _, product := range []string{"NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA B200", "NVIDIA L40S", "AMD Instinct MI300X"} {

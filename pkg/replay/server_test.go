@@ -116,7 +116,7 @@ func TestDraw(t *testing.T) {
 		}
 	}
 	d := Distribution{Input: 1000, Output: 500}
-	if l := d.Draw(10).Lengths(); l != (Lengths{Input: 1000, Output: 500, Longest: 1500}) {
+	if l := d.Draw(10).Lengths(); l != (Lengths{Source: "each with 1000 tokens in and 500 out", Input: 1000, Output: 500, Longest: 1500}) {
 		t.Errorf("%+v of lengths that do not vary", l)
 	}
 	for _, r := range ShareGPT.Draw(1000).Requests {

@@ -35,16 +35,20 @@ const (
 
 // Lengths are what a planner asks of a trace.
 type Lengths struct {
+	// Source says where they are from.
+	Source string `json:"source"`
 	// Input and Output are means of tokens, Longest the most that a request has of both together.
-	Input, Output, Longest int64
+	Input   int64 `json:"inputTokens"`
+	Output  int64 `json:"outputTokens"`
+	Longest int64 `json:"longestTokens"`
 	// Variation is the standard deviation in percent of the mean: that of prompts and answers together, which counts for the cache.
-	Variation int64
+	Variation int64 `json:"variationPercent"`
 }
 
 // Lengths returns the lengths of a trace's requests.
 func (t *Trace) Lengths() Lengths {
 	var in, out, inSquare, outSquare float64
-	var l Lengths
+	l := Lengths{Source: t.Source}
 	for i := range t.Requests {
 		r := &t.Requests[i]
 		a, b := float64(r.Input), float64(r.Output)

@@ -74,7 +74,7 @@ func (a *Tier) batchKey(class int32, lean bool) batchKey {
 	t, d := a.Problem, a.Problem.smallest(class)
 	var key batchKey
 	if in := t.Workload.Inference; in != nil {
-		own := LimitsOn(t.Defaults, d, int64(max(1, in.MaxSequences)), lean)
+		own := LimitsOn(t.Defaults, d, t.sequencesOfEach(1), lean)
 		key.Limits = Limits{cmp.Or(t.limits.Tokens, own.Tokens), cmp.Or(t.limits.Sequences, own.Sequences)}
 	}
 	if t.Engine.Memory.Rule == engine.StaticOfTotal || d.TotalBytes <= 0 {
@@ -104,6 +104,9 @@ func (a *Tier) count(class int32, s Shape) (*memory.Footprint, error) {
 		}
 		limits.Tokens = t.Engine.Memory.TokensOfEach(limits.Tokens, int64(s.Data), fewest)
 	}
+	if t.limits.Sequences == 0 && s.Data > 1 {
+		limits.Sequences = LimitsOn(t.Defaults, t.smallest(class), t.sequencesOfEach(s.Data), a.Lean).Sequences
+	}
 	if a.Lean {
 		if known := a.counted(a.batch(class, false), s); known != nil {
 			return known.InBatches(limits.Tokens, limits.Sequences)
@@ -116,6 +119,12 @@ func (a *Tier) count(class int32, s Shape) (*memory.Footprint, error) {
 		}
 	}
 	return a.counter.Footprint(layout, limits.Tokens, limits.Sequences, t.smallest(class))
+}
+
+// sequencesOfEach returns the sequences of each of the data ranks of an instance, which share out what is asked of it.
+func (t *Problem) sequencesOfEach(data int) int64 {
+	asked := int64(max(1, t.Workload.Inference.MaxSequences))
+	return (asked + int64(data) - 1) / int64(data)
 }
 
 // smallest returns the memory of a class's devices; for several classes (-1), of the class with the least.

@@ -27,3 +27,8 @@ const (
 	// ReasonLimit: the plan misses a limit of the workload.
 	ReasonLimit = "Limit"
 )
+
+// Refusals are the reasons of Unplaceable, with ReasonLimit.
+func Refusals() []string {
+	return []string{ReasonNoDevices, ReasonNoMatch, ReasonUnsupported, ReasonNoneFree, ReasonTooLarge, ReasonTooFewDevices, ReasonLimit}
+}

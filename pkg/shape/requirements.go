@@ -68,6 +68,15 @@ func requirementsOf(spec *v1alpha1.ModelPlacementSpec) (requirements, error) {
 	return r, nil
 }
 
+// Admits returns which classes of devices a placement may take by what its spec asks of devices. No other device matters to it, whoever holds that.
+func Admits(spec *v1alpha1.ModelPlacementSpec) func(*fleet.Class) bool {
+	r, err := requirementsOf(spec)
+	if err != nil {
+		return func(*fleet.Class) bool { return true }
+	}
+	return func(c *fleet.Class) bool { return r.refuseClass(c) == "" }
+}
+
 // asksNodes says whether the requirements ask anything of nodes beside the label of the level.
 func (r *requirements) asksNodes() bool {
 	return r.claims || !r.selector.Empty() || r.room.Short()

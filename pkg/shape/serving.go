@@ -3,6 +3,7 @@ package shape
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
@@ -54,6 +55,9 @@ func (t *Problem) readServing() error {
 	}
 	if o.ChunkedPrefill != "" && o.ChunkedPrefill != v1alpha1.ChunkedPrefillEnabled && o.ChunkedPrefill != v1alpha1.ChunkedPrefillDisabled {
 		return refuse(".chunkedPrefill", string(o.ChunkedPrefill), "use Enabled or Disabled")
+	}
+	if err := servingTogether(o, refuse); err != nil {
+		return err
 	}
 	if err := t.Engine.RefusesServing(o); err != nil {
 		return refuse("", "more than the engine does", err.Error())
@@ -117,6 +121,32 @@ func servingBounds(o *v1alpha1.ServingOptions) []bounded {
 			bounded{"media.audioSeconds", int64(m.AudioSeconds), 0, 86400}, bounded{"media.audioTokensPerSecond", int64(m.AudioTokensPerSecond), 0, 1000})
 	}
 	return list
+}
+
+// servingTogether refuses fields that mean nothing without another, as the API does: what asks the planner by flags has not been there.
+func servingTogether(o *v1alpha1.ServingOptions, refuse func(field, value, remedy string) error) error {
+	if s := o.Speculation; s != nil {
+		named := s.Model != ""
+		switch loads := s.Method == v1alpha1.SpeculationDraft || s.Method == v1alpha1.SpeculationEAGLE; {
+		case loads && !named:
+			return refuse(".speculation.model", "absent", fmt.Sprintf("name what drafts by %s, by its id on the hub; or use MTP or NGram", s.Method))
+		case !loads && named:
+			return refuse(".speculation.model", s.Model, fmt.Sprintf("%s loads no model of its own: leave it out, or use Draft or EAGLE", s.Method))
+		case s.Parameters > 0 && !named:
+			return refuse(".speculation.parameters", fmt.Sprint(s.Parameters), "they are those of speculation.model: name it, or leave them out")
+		}
+	}
+	if m := o.Media; m != nil {
+		switch {
+		case m.Images == 0 && m.AudioSeconds == 0:
+			return refuse(".media", "given", "it has neither images nor audioSeconds: leave it out where prompts are text")
+		case (m.Images > 0) != (m.ImageTokens > 0):
+			return refuse(".media.imageTokens", fmt.Sprint(m.ImageTokens), fmt.Sprintf("images is %d: set both, to the images of a prompt and the tokens that the model makes of one", m.Images))
+		case (m.AudioSeconds > 0) != (m.AudioTokensPerSecond > 0):
+			return refuse(".media.audioTokensPerSecond", fmt.Sprint(m.AudioTokensPerSecond), fmt.Sprintf("audioSeconds is %d: set both, to the length of a prompt's sound and the tokens that the model makes of a second", m.AudioSeconds))
+		}
+	}
+	return nil
 }
 
 // readMedia reads images and sound, whose tokens come beside those of the text.
@@ -241,7 +271,8 @@ func (t *Problem) Press(w *cost.Workload, p occupancy.Pressure) {
 // Permille returns the part of a device's memory that the engine takes, in thousandths; 0 where it is the default of the engine's row.
 func (t *Problem) Permille() int64 { return t.served.permille }
 
-// Served returns what the server was planned to do, with its defaults filled in; nil where nothing was asked for.
+// Served returns what the server was planned to do, with its defaults filled in and the id on the hub of a draft model that was asked for by its
+// name in the catalogue, which no server knows; nil where nothing was asked for.
 func (t *Problem) Served() *v1alpha1.ServingOptions {
 	in := t.Workload.Inference
 	if in == nil || in.Serving == nil {
@@ -253,6 +284,11 @@ func (t *Problem) Served() *v1alpha1.ServingOptions {
 	}
 	if a := o.Adapters; a != nil {
 		a.Active = a.Slots()
+	}
+	if s := o.Speculation; s != nil && s.Method == v1alpha1.SpeculationDraft && !strings.Contains(s.Model, "/") {
+		if m, err := model.Lookup(s.Model); err == nil && m.Checkpoint != "" {
+			s.Model = m.Checkpoint
+		}
 	}
 	return o
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/holding"
@@ -135,13 +133,6 @@ func healthText(d *holding.Device) string {
 func (c *Case) strangers(d *holding.Device) []holding.Pod {
 	return slices.DeleteFunc(slices.Clone(d.Pods), func(p holding.Pod) bool {
 		return p.Bound || c.planned(p.Namespace, p.Name) || !c.State.Sees(holding.Pods)
-	})
-}
-
-// planned says whether a pod belongs to a placement.
-func (c *Case) planned(namespace, name string) bool {
-	return slices.ContainsFunc(c.State.Pods, func(p corev1.Pod) bool {
-		return p.Namespace == namespace && p.Name == name && p.Labels[v1alpha1.LabelPlacement] != ""
 	})
 }
 

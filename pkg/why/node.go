@@ -2,7 +2,6 @@ package why
 
 import (
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -118,15 +117,6 @@ func (c *Case) facts(name string) *fleet.NodeFacts {
 	}
 	facts := fleet.FactsOf(node)
 	return &facts
-}
-
-// closed says why a node takes no new work; empty where it does.
-func (c *Case) closed(name string) string {
-	at := slices.IndexFunc(c.fleetOf().Nodes, func(n holding.Node) bool { return n.Name == name })
-	if at < 0 {
-		return ""
-	}
-	return c.held.Nodes[at].Closed
 }
 
 // said is a condition of a node's inventory that is not True; nil where it is.

@@ -24,9 +24,9 @@ type obstacle struct {
 	keeps func(*Case, *holding.Device) bool
 	// evidence and commands are about one such device.
 	evidence, commands func(*Case, *holding.Device) []string
-	// What the cluster would be without it.
-	inventory func(*Case, *v1alpha1.AcceleratorInventory)
-	node      func(*corev1.Node)
+	// What the cluster would be without it. Both are given a copy that is no deep one, and say whether they changed it.
+	inventory func(*Case, *v1alpha1.AcceleratorInventory) bool
+	node      func(*corev1.Node) bool
 	plans     func(*Case, *v1alpha1.ShardingPlan) bool
 	agents    bool
 }
@@ -39,8 +39,12 @@ var obstacles = []obstacle{
 		evidence: func(c *Case, d *holding.Device) []string {
 			return []string{deviceName(d) + " is in spec.cordonedDevices of its inventory"}
 		},
-		commands:  func(c *Case, d *holding.Device) []string { return OfDevice(c, d).Commands },
-		inventory: func(_ *Case, i *v1alpha1.AcceleratorInventory) { i.Spec.CordonedDevices = nil },
+		commands: func(c *Case, d *holding.Device) []string { return OfDevice(c, d).Commands },
+		inventory: func(_ *Case, i *v1alpha1.AcceleratorInventory) bool {
+			cordoned := len(i.Spec.CordonedDevices) > 0
+			i.Spec.CordonedDevices = nil
+			return cordoned
+		},
 	},
 	{
 		reason: "NodeDrained", cause: "on nodes that take no new work",
@@ -50,13 +54,16 @@ var obstacles = []obstacle{
 		},
 		commands: func(c *Case, d *holding.Device) []string { return OfNode(c, d.Node).Commands },
 		agents:   true,
-		node: func(n *corev1.Node) {
+		node: func(n *corev1.Node) bool {
+			closed := n.Spec.Unschedulable || len(n.Spec.Taints) > 0
 			n.Spec.Unschedulable, n.Spec.Taints = false, nil
+			n.Status.Conditions = slices.Clone(n.Status.Conditions)
 			for i := range n.Status.Conditions {
-				if is := &n.Status.Conditions[i]; is.Type == corev1.NodeReady {
-					is.Status = corev1.ConditionTrue
+				if is := &n.Status.Conditions[i]; is.Type == corev1.NodeReady && is.Status != corev1.ConditionTrue {
+					is.Status, closed = corev1.ConditionTrue, true
 				}
 			}
+			return closed
 		},
 	},
 	{
@@ -64,8 +71,10 @@ var obstacles = []obstacle{
 		keeps:    func(c *Case, d *holding.Device) bool { return len(c.strangers(d)) > 0 },
 		evidence: func(c *Case, d *holding.Device) []string { return c.strangersText(d) },
 		commands: func(c *Case, d *holding.Device) []string { return c.endStrangers(d) },
-		inventory: func(c *Case, i *v1alpha1.AcceleratorInventory) {
-			i.Status.Allocations = slices.DeleteFunc(i.Status.Allocations, func(a v1alpha1.Allocation) bool { return !c.planned(a.Namespace, a.Pod) })
+		inventory: func(c *Case, i *v1alpha1.AcceleratorInventory) bool {
+			all := len(i.Status.Allocations)
+			i.Status.Allocations = slices.DeleteFunc(slices.Clone(i.Status.Allocations), func(a v1alpha1.Allocation) bool { return !c.planned(a.Namespace, a.Pod) })
+			return len(i.Status.Allocations) < all
 		},
 	},
 	{
@@ -77,12 +86,16 @@ var obstacles = []obstacle{
 		commands: func(_ *Case, d *holding.Device) []string {
 			return []string{commandf("debug node/%s -it --profile=sysadmin --image=busybox", d.Node) + " # and look for who uses " + string(d.ID)}
 		},
-		inventory: func(_ *Case, i *v1alpha1.AcceleratorInventory) {
+		inventory: func(_ *Case, i *v1alpha1.AcceleratorInventory) (used bool) {
+			i.Status.Devices = slices.Clone(i.Status.Devices)
 			for k := range i.Status.Devices {
-				if m := i.Status.Devices[k].Memory; m != nil {
-					m.UsedByOthersMiB = 0
+				if m := i.Status.Devices[k].Memory; m != nil && m.UsedByOthersMiB != 0 {
+					unused := *m
+					unused.UsedByOthersMiB = 0
+					i.Status.Devices[k].Memory, used = &unused, true
 				}
 			}
+			return used
 		},
 	},
 	{
@@ -90,11 +103,15 @@ var obstacles = []obstacle{
 		keeps:    func(c *Case, d *holding.Device) bool { return unusable(d) || c.repair(d) != nil },
 		evidence: func(_ *Case, d *holding.Device) []string { return lines(d.Node + ": " + healthText(d)) },
 		commands: func(c *Case, d *holding.Device) []string { return OfDevice(c, d).Commands },
-		inventory: func(_ *Case, i *v1alpha1.AcceleratorInventory) {
-			i.Status.Repairs = nil
+		inventory: func(_ *Case, i *v1alpha1.AcceleratorInventory) bool {
+			ill := len(i.Status.Repairs) > 0
+			i.Status.Repairs, i.Status.Devices = nil, slices.Clone(i.Status.Devices)
 			for k := range i.Status.Devices {
-				i.Status.Devices[k].Health = v1alpha1.DeviceHealth{State: v1alpha1.Healthy}
+				if health := &i.Status.Devices[k].Health; health.State != v1alpha1.Healthy {
+					*health, ill = v1alpha1.DeviceHealth{State: v1alpha1.Healthy}, true
+				}
 			}
+			return ill
 		},
 	},
 	{
@@ -102,26 +119,31 @@ var obstacles = []obstacle{
 		keeps:    func(_ *Case, d *holding.Device) bool { return len(d.Seats) > 0 },
 		evidence: func(_ *Case, d *holding.Device) []string { return seatsText(d)[:1] },
 		commands: func(_ *Case, d *holding.Device) []string {
-			return []string{commandf(`patch mp %s -n %s --type merge -p '{"spec":{"suspend":true}}'`, d.Seats[0].Placement, d.Seats[0].Namespace)}
+			return []string{suspend(d.Seats[0].Namespace, d.Seats[0].Placement)}
 		},
-		plans:     func(*Case, *v1alpha1.ShardingPlan) bool { return true },
-		inventory: func(_ *Case, i *v1alpha1.AcceleratorInventory) { i.Status.Allocations = nil },
+		plans: func(*Case, *v1alpha1.ShardingPlan) bool { return true },
+		inventory: func(_ *Case, i *v1alpha1.AcceleratorInventory) bool {
+			held := len(i.Status.Allocations) > 0
+			i.Status.Allocations = nil
+			return held
+		},
 	},
 }
 
-// without is the cluster without some obstacles to a placement.
+// without is the cluster without some obstacles to a placement. What is other than it is has another resource version, by which who follows a cluster
+// knows it: most of a large fleet is as it was.
 func (c *Case) without(gone ...*obstacle) fleet.State {
 	now := c.State.State
-	now.Inventories, now.Nodes, now.Plans, now.Pods = copied(now.Inventories, (*v1alpha1.AcceleratorInventory).DeepCopy), copied(now.Nodes, (*corev1.Node).DeepCopy), slices.Clone(now.Plans), slices.Clone(now.Pods)
+	now.Inventories, now.Nodes, now.Plans, now.Pods = slices.Clone(now.Inventories), slices.Clone(now.Nodes), slices.Clone(now.Plans), slices.Clone(now.Pods)
 	for _, o := range gone {
 		for i := range now.Inventories {
-			if o.inventory != nil {
-				o.inventory(c, &now.Inventories[i])
+			if is := &now.Inventories[i]; o.inventory != nil && o.inventory(c, is) {
+				is.ResourceVersion = otherVersion(is.ResourceVersion, o)
 			}
 		}
 		for i := range now.Nodes {
-			if o.node != nil {
-				o.node(&now.Nodes[i])
+			if is := &now.Nodes[i]; o.node != nil && o.node(is) {
+				is.ResourceVersion = otherVersion(is.ResourceVersion, o)
 			}
 		}
 		if o.plans != nil {
@@ -135,40 +157,57 @@ func (c *Case) without(gone ...*obstacle) fleet.State {
 	return now
 }
 
-func copied[T any](list []T, deep func(*T) *T) []T {
-	made := make([]T, len(list))
-	for i := range list {
-		made[i] = *deep(&list[i])
+// otherVersion is that of an object without an obstacle, and none where it had none: then its content is looked at.
+func otherVersion(version string, gone *obstacle) string {
+	if version == "" {
+		return ""
 	}
-	return made
+	return version + " without " + gone.reason
 }
 
 // kept are the devices that an obstacle keeps from plans of a placement.
 func (c *Case) kept(o *obstacle, s *standing) []*holding.Device {
+	if devices, known := s.kept[o]; known {
+		return devices
+	}
 	var devices []*holding.Device
-	for i := range c.fleetOf().Devices {
-		if d := &c.held.Devices[i]; c.allows(s, d) && o.keeps(c, d) {
+	for _, d := range c.allowed(s) {
+		if o.keeps(c, d) {
 			devices = append(devices, d)
 		}
 	}
+	if s.kept == nil {
+		s.kept = map[*obstacle][]*holding.Device{}
+	}
+	s.kept[o] = devices
 	return devices
 }
 
-// allows says whether a placement may have a device, by its vendor, its product and its node.
-func (c *Case) allows(s *standing, d *holding.Device) bool {
+// allowed are the devices that a placement may have, by their vendor, their product and their node.
+func (c *Case) allowed(s *standing) []*holding.Device {
+	if s.allowed != nil {
+		return s.allowed
+	}
 	asks := s.Spec.Devices
 	if asks == nil {
-		return true
+		asks = &v1alpha1.DeviceRequirements{}
 	}
-	if len(asks.Vendors) > 0 && !slices.Contains(asks.Vendors, d.Vendor) || len(asks.Products) > 0 && !slices.Contains(asks.Products, d.Product) {
-		return false
+	onNode := func(string) bool { return true }
+	if asks.NodeLabelSelector != nil {
+		selector, err := asks.NodeLabelSelector.AsSelector()
+		onNode = func(name string) bool {
+			node := c.node(name)
+			return err == nil && node != nil && selector.Matches(labels.Set(node.Labels))
+		}
 	}
-	if asks.NodeLabelSelector == nil {
-		return true
+	s.allowed = []*holding.Device{}
+	for i := range c.fleetOf().Devices {
+		d := &c.held.Devices[i]
+		if (len(asks.Vendors) == 0 || slices.Contains(asks.Vendors, d.Vendor)) && (len(asks.Products) == 0 || slices.Contains(asks.Products, d.Product)) && onNode(d.Node) {
+			s.allowed = append(s.allowed, d)
+		}
 	}
-	selector, err := asks.NodeLabelSelector.AsSelector()
-	node := c.node(d.Node)
-	return err == nil && node != nil && selector.Matches(labels.Set(node.Labels))
+	return s.allowed
 }
 
 // short are the reasons of placements for which there is too little that is free.
@@ -219,11 +258,17 @@ func obstacleCause(reason string, some []obstacle) cause[*standing] {
 	}
 }
 
-// perDevice are texts of the devices that obstacles keep, each once.
+// mostTexts is how many devices evidence and commands are told of: the cause counts all of them.
+const mostTexts = 20
+
+// perDevice are texts of the first devices that obstacles keep, each once.
 func perDevice(c *Case, s *standing, gone []*obstacle, of func(*obstacle) func(*Case, *holding.Device) []string) []string {
 	var texts []string
 	for _, o := range gone {
 		for _, d := range c.kept(o, s) {
+			if len(texts) >= mostTexts {
+				return texts
+			}
 			for _, text := range of(o)(c, d) {
 				if !slices.Contains(texts, text) {
 					texts = append(texts, text)
@@ -235,12 +280,13 @@ func perDevice(c *Case, s *standing, gone []*obstacle, of func(*obstacle) func(*
 }
 
 // linked is a cluster of which all devices are in one link domain that goes over its nodes.
-var linked = obstacle{inventory: func(_ *Case, i *v1alpha1.AcceleratorInventory) {
+var linked = obstacle{reason: "NoLinkDomain", inventory: func(_ *Case, i *v1alpha1.AcceleratorInventory) bool {
 	domain := v1alpha1.LinkDomain{Name: "all", Kind: "NVLink", Topology: v1alpha1.TopologySwitch, Fabric: &v1alpha1.Fabric{ClusterUUID: "all"}}
 	for k := range i.Status.Devices {
 		domain.Members = append(domain.Members, i.Status.Devices[k].ID)
 	}
 	i.Status.Links = v1alpha1.Links{Domains: []v1alpha1.LinkDomain{domain}}
+	return true
 }}
 
 // lacksLinks says whether a placement would fit if all devices were in one link domain.
@@ -252,9 +298,8 @@ func lacksLinks(c *Case, s *standing) bool {
 func linkedText(c *Case, s *standing) string {
 	free, most, where := 0, 0, ""
 	together := map[string]int{}
-	for i := range c.fleetOf().Devices {
-		d := &c.held.Devices[i]
-		if d.Condition != holding.Idle || !c.allows(s, d) {
+	for _, d := range c.allowed(s) {
+		if d.Condition != holding.Idle {
 			continue
 		}
 		at := "node " + d.Node

@@ -34,6 +34,11 @@ func (s *standing) changes() []string {
 	return texts
 }
 
+// suspend is the command by which a placement gives its devices back, and stays.
+func suspend(namespace, name string) string {
+	return commandf(`patch mp %s -n %s --type merge -p '{"spec":{"suspend":true}}'`, name, namespace)
+}
+
 // PatchCommand is the command that makes edits of a placement. It is empty where there are none, and where a merge patch cannot express them: it
 // cannot change one item of a list.
 func PatchCommand(p *v1alpha1.ModelPlacement, edits []v1alpha1.FieldEdit) string {

@@ -24,6 +24,9 @@ type standing struct {
 	*v1alpha1.ModelPlacement
 
 	placed, ready metav1.Condition
+	// allowed are the devices that it may have, kept those of them that an obstacle keeps from it. Both are found once.
+	allowed []*holding.Device
+	kept    map[*obstacle][]*holding.Device
 }
 
 // OfPlacement says why a placement has no plan, why its pods do not run, or why it is where it is.
@@ -56,9 +59,7 @@ func placementCauses() []cause[*standing] {
 			refused("ReservationExpired", "No pod came for its devices in time, so that they were given back", func(s *standing) string {
 				return s.patch(`{"spec":{"replanRequest":"again"}}`)
 			}, v1alpha1.ReasonExpired),
-			refused("QuotaExceeded", "The namespace may have no more devices", func(s *standing) string {
-				return "kubectl rankwright top placements -n " + s.Namespace + " # and delete or shrink one, or have the operator's tenants give the namespace more"
-			}, "QuotaExceeded"),
+			quotaCause(),
 			refused("PriorityClassNotAllowed", "The namespace may not use the priority class", (*standing).edit, "PriorityClassNotAllowed"),
 			refused("InvalidSpec", "The placement cannot be meant as it is", (*standing).edit, v1alpha1.ReasonInvalidSpec, v1alpha1.ReasonInvalidModel, v1alpha1.ReasonModelNotFound),
 			refused("ModelMissing", "The file of the model is not there", func(s *standing) string { return commandf("get configmaps -n %s", s.Namespace) }, v1alpha1.ReasonConfigMapNotFound, v1alpha1.ReasonKeyNotFound),

@@ -27,7 +27,8 @@ type Case struct {
 	// Fits says whether there would be a plan for a placement in a cluster; nil where that cannot be found out.
 	Fits func(p *v1alpha1.ModelPlacement, in fleet.State) bool
 
-	held *holding.Fleet
+	held  *holding.Fleet
+	named *names
 }
 
 // Answer is why an object is as it is.
@@ -75,14 +76,6 @@ func first[T any](c *Case, object string, about T, table []cause[T]) Answer {
 	return made
 }
 
-// fleetOf is who holds what.
-func (c *Case) fleetOf() *holding.Fleet {
-	if c.held == nil {
-		c.held = holding.Of(c.State)
-	}
-	return c.held
-}
-
 // Device finds a device; on any node where none is named and only one has it.
 func (c *Case) Device(node string, id v1alpha1.DeviceID) *holding.Device {
 	var found *holding.Device
@@ -99,14 +92,6 @@ func (c *Case) Device(node string, id v1alpha1.DeviceID) *holding.Device {
 
 func (c *Case) placement(namespace, name string) *v1alpha1.ModelPlacement {
 	return found(c.State.Placements, func(p *v1alpha1.ModelPlacement) bool { return p.Namespace == namespace && p.Name == name })
-}
-
-func (c *Case) inventory(node string) *v1alpha1.AcceleratorInventory {
-	return found(c.State.Inventories, func(i *v1alpha1.AcceleratorInventory) bool { return i.Name == node })
-}
-
-func (c *Case) node(name string) *corev1.Node {
-	return found(c.State.Nodes, func(n *corev1.Node) bool { return n.Name == name })
 }
 
 // podsOf are the pods of a placement.

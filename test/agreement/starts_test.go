@@ -42,7 +42,7 @@ func every(sample int) int {
 }
 
 // TestEveryPlanStarts plans models on two nodes of every shape of `simulate` and on six that are occupied in part, for every engine, and exports
-// each plan: what is planned is a command that its engine has the arguments for.
+// each plan: what is planned is a command that its engine has the arguments for, on devices that it runs on.
 func TestEveryPlanStarts(t *testing.T) {
 	step := every(14)
 	for number, name := range append(synthetic.Names(), synthetic.Names()...) {
@@ -134,7 +134,7 @@ func starts(t *testing.T, on *fleet.Cluster, hosts mesh.Hosts, m *model.Model, s
 	return planned
 }
 
-// exported is what a plan's pods are started with, which is checked against the engine's table of arguments.
+// exported is what a plan's pods are started with, which is checked against the engine's table of arguments, and their devices against what it runs on.
 func exported(planned *v1alpha1.ShardingPlanSpec, hosts mesh.Hosts) (*launch.Bundle, error) {
 	described, err := mesh.FromPlan("start-1", planned, hosts)
 	if err != nil {
@@ -144,7 +144,7 @@ func exported(planned *v1alpha1.ShardingPlanSpec, hosts mesh.Hosts) (*launch.Bun
 	if err != nil {
 		return nil, err
 	}
-	job, err := launch.NewJob(planned, described, launch.Options{Hosts: names})
+	job, err := launch.NewJob(planned, described, launch.Options{Hosts: names, Device: hosts.Device})
 	if err != nil {
 		return nil, err
 	}

@@ -113,10 +113,8 @@ func ledgerEmptied(ctx context.Context, w *world) error {
 	w.watcher.awaitChange(ctx, 3*time.Second)
 	of := ledgerMap()
 	return client.IgnoreNotFound(w.change(ctx, of, func() {
-		for key := range of.Data {
-			if key == "record" {
-				of.Data[key] = ""
-			}
+		if _, has := of.Data["record"]; has {
+			of.Data["record"] = ""
 		}
 	}))
 }

@@ -82,18 +82,11 @@ func (p *players) containers() map[types.UID]container {
 	return all
 }
 
-// scene is what the players see at one look.
-type scene struct {
-	placements  v1alpha1.ModelPlacementList
-	meshes      v1alpha1.DeviceMeshList
-	pods        corev1.PodList
-	inventories v1alpha1.AcceleratorInventoryList
-}
-
+// play looks once, at all but plans, and does what there is to do.
 func (p *players) play(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	s := &scene{}
+	s := &sight{}
 	for _, list := range []client.ObjectList{&s.placements, &s.meshes, &s.pods, &s.inventories} {
 		if p.client.List(ctx, list, client.UnsafeDisableDeepCopy) != nil {
 			return
@@ -112,7 +105,7 @@ func (p *players) play(ctx context.Context) {
 
 // workloads makes the pods of every mesh, and ends those of placements that have none, or are gone, at a moment of their own: without a plan the
 // operator evicts nothing, and what pods hold is not planned for others, their own placement included.
-func (p *players) workloads(ctx context.Context, s *scene) {
+func (p *players) workloads(ctx context.Context, s *sight) {
 	there, placed, meshed := map[types.NamespacedName]bool{}, map[types.NamespacedName]bool{}, map[types.NamespacedName]bool{}
 	for i := range s.pods.Items {
 		there[client.ObjectKeyFromObject(&s.pods.Items[i])] = true
@@ -174,7 +167,7 @@ func slotsOf(pod *corev1.Pod) []string {
 }
 
 // schedule sends pods that wait for nothing else to their nodes, where these have the slots that they ask for, and nobody else asks for them.
-func (p *players) schedule(ctx context.Context, s *scene) {
+func (p *players) schedule(ctx context.Context, s *sight) {
 	taken, offered := map[string]bool{}, map[string]bool{}
 	for i := range s.pods.Items {
 		for _, slot := range slotsOf(&s.pods.Items[i]) {
@@ -204,7 +197,7 @@ func (p *players) schedule(ctx context.Context, s *scene) {
 }
 
 // kubelets run what is bound to their nodes, end what is to end after a while, and what the API server does not know at once.
-func (p *players) kubelets(ctx context.Context, s *scene) {
+func (p *players) kubelets(ctx context.Context, s *sight) {
 	known := map[types.UID]bool{}
 	for i := range s.pods.Items {
 		known[s.pods.Items[i].UID] = true
@@ -237,7 +230,7 @@ func (p *players) kubelets(ctx context.Context, s *scene) {
 }
 
 // runPod gives a pod the devices of its slots, as a kubelet does by what the agent offers.
-func (p *players) runPod(pod *corev1.Pod, s *scene) {
+func (p *players) runPod(pod *corev1.Pod, s *sight) {
 	made := &container{name: client.ObjectKeyFromObject(pod), node: pod.Spec.NodeName, of: pod.Annotations[v1alpha1.AnnotationPlacementUID]}
 	for i := range s.inventories.Items {
 		for _, slot := range s.inventories.Items[i].Status.Slots {
@@ -260,7 +253,7 @@ func (p *players) runPod(pod *corev1.Pod, s *scene) {
 }
 
 // agents report which pod has which device.
-func (p *players) agents(ctx context.Context, s *scene) {
+func (p *players) agents(ctx context.Context, s *sight) {
 	held := map[string][]v1alpha1.Allocation{}
 	for _, c := range p.running {
 		for _, device := range c.devices {

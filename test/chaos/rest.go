@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -34,21 +35,22 @@ func (w *world) look(ctx context.Context) (*sight, error) {
 	return s, nil
 }
 
-// settle waits until the world is at rest, and returns how long it took; the error says what is not as it should be when patience is over.
-func (w *world) settle(ctx context.Context) (time.Duration, error) {
+// settle waits until the world is at rest, and returns what is there then and how long it took; the error says what is not as it should be when
+// patience is over.
+func (w *world) settle(ctx context.Context) (*sight, time.Duration, error) {
 	const poll, tell = 250 * time.Millisecond, 15 * time.Second
 	begun := w.clock()
 	told := begun
 	for {
-		why := w.restless(ctx)
+		s, why := w.restless(ctx)
 		took := w.clock().Sub(begun)
 		switch {
 		case ctx.Err() != nil:
-			return took, ctx.Err()
+			return nil, took, ctx.Err()
 		case why == "":
-			return took, nil
+			return s, took, nil
 		case took > w.Patience:
-			return took, fmt.Errorf("it did not come to rest within %s: %s", w.Patience, why)
+			return s, took, fmt.Errorf("it did not come to rest within %s: %s", w.Patience, why)
 		case w.clock().Sub(told) > tell:
 			told = w.clock()
 			w.logf("    after %.0f s: %s", took.Seconds(), why)
@@ -57,19 +59,35 @@ func (w *world) settle(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// restless says what is not yet as it should be.
-func (w *world) restless(ctx context.Context) string {
+// restless looks at the world and says what is not yet as it should be. It is read list by list, so that plans may change meanwhile: what is
+// returned was the same before and after it was found to be settled. It is nil where it could not be read.
+func (w *world) restless(ctx context.Context) (*sight, string) {
+	before, err := w.look(ctx)
+	if err != nil {
+		return nil, err.Error()
+	}
 	why, err := invariant.Unsettled(ctx, w.client)
 	if err != nil {
-		return err.Error()
+		return nil, err.Error()
+	}
+	if why == "" {
+		why = w.unready(before)
 	}
 	if why != "" {
-		return why
+		return before, why
 	}
-	s, err := w.look(ctx)
+	after, err := w.look(ctx)
 	if err != nil {
-		return err.Error()
+		return nil, err.Error()
 	}
+	if !maps.Equal(before.planned(), after.planned()) {
+		return after, "plans changed while they were looked at"
+	}
+	return after, ""
+}
+
+// unready says which placement is not served by its pods.
+func (w *world) unready(s *sight) string {
 	for i := range s.placements.Items {
 		p := &s.placements.Items[i]
 		if ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady); served(p) && (ready == nil || ready.Status != "True") {
@@ -146,8 +164,8 @@ func (s *sight) planned() map[string]string {
 	return by
 }
 
-// violations are what must not be when the world is at rest, and what was seen meanwhile that must never be.
-func (w *world) violations(ctx context.Context) []string {
+// violations are what must not be when the world is at rest as it was seen, and what was noticed meanwhile that must never be.
+func (w *world) violations(ctx context.Context, s *sight) []string {
 	found := append(w.watcher.take(), w.players.take()...)
 	for _, s := range w.seats {
 		if s.running != nil && s.running.Exit() != nil && !s.doomed {
@@ -162,9 +180,8 @@ func (w *world) violations(ctx context.Context) []string {
 	if lost != "" {
 		found = append(found, "lost: "+lost)
 	}
-	s, err := w.look(ctx)
-	if err != nil {
-		return append(found, err.Error())
+	if s == nil {
+		return append(found, "what is there could not be read")
 	}
 	running := w.players.containers()
 	return append(append(found, s.trespassers(running)...), w.restarted(s, running)...)

@@ -41,15 +41,35 @@ func TestDoubleDevicesAreSeen(t *testing.T) {
 	}
 }
 
+// podUID is the uid of the pod of a world at rest.
+const podUID = types.UID("pod")
+
+// atRest is a world at rest: a placement with a plan for one device, and the pod that runs there.
+func atRest() (s *sight, running map[types.UID]container) {
+	s = &sight{}
+	s.plans.Items = []v1alpha1.ShardingPlan{*planOn("a", 0)}
+	s.placements.Items = []v1alpha1.ModelPlacement{*placementOf("a", wish{1, 1})}
+	p := &s.placements.Items[0]
+	p.UID, p.Generation = "a", 1
+	p.Status.ObservedGeneration, p.Status.Plan, p.Status.PlannedReplicas = 1, "a-1", 1
+	p.Status.Conditions = []metav1.Condition{
+		{Type: v1alpha1.ConditionPlaced, Reason: v1alpha1.ReasonPlaced, ObservedGeneration: 1}, {Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue},
+	}
+	s.meshes.Items = []v1alpha1.DeviceMesh{{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: "a"}, Spec: v1alpha1.DeviceMeshSpec{
+		Placement: v1alpha1.PlacementRef{Name: "a", UID: "a"}, Plan: "a-1", Members: []v1alpha1.MeshMember{{Node: "n"}},
+	}}}
+	s.pods.Items = []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{
+		Namespace: home, Name: "a-0", UID: podUID, Labels: map[string]string{v1alpha1.LabelPlacement: "a"},
+		Annotations: map[string]string{v1alpha1.AnnotationDevices: string(operation.DeviceID(0))},
+	}}}
+	s.inventories.Items = []v1alpha1.AcceleratorInventory{{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: *operation.GPUs(2)}}
+	s.inventories.Items[0].Status.Slots = []v1alpha1.Slot{{Device: operation.DeviceID(0), Resource: "rankwright.dev/slot-0"}}
+	name := types.NamespacedName{Namespace: home, Name: "a-0"}
+	return s, map[types.UID]container{podUID: {name: name, node: "n", of: "a", devices: []v1alpha1.DeviceID{operation.DeviceID(0)}}}
+}
+
 // TestViolationsAtRest spoils a world at rest in every way that is looked for.
 func TestViolationsAtRest(t *testing.T) {
-	const uid = types.UID("pod")
-	of := func(devices string) corev1.Pod {
-		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Namespace: home, Name: "a-0", UID: uid, Labels: map[string]string{v1alpha1.LabelPlacement: "a"},
-			Annotations: map[string]string{v1alpha1.AnnotationDevices: devices},
-		}}
-	}
 	for name, c := range map[string]struct {
 		spoil func(s *sight, running map[types.UID]container)
 		says  string
@@ -59,16 +79,16 @@ func TestViolationsAtRest(t *testing.T) {
 			s.plans.Items = []v1alpha1.ShardingPlan{*planOn("b", 0)}
 		}, "planned for placement b"},
 		"other devices than told": {func(_ *sight, running map[types.UID]container) {
-			c := running[uid]
+			c := running[podUID]
 			c.devices = append(c.devices, operation.DeviceID(1))
-			running[uid] = c
+			running[podUID] = c
 		}, "was told 1 devices"},
 		"ended": {func(s *sight, running map[types.UID]container) {
-			delete(running, uid)
+			delete(running, podUID)
 			s.pods.Items = nil
 		}, "nothing asked for it"},
 		"ended for a change": {func(s *sight, running map[types.UID]container) {
-			delete(running, uid)
+			delete(running, podUID)
 			s.pods.Items, s.placements.Items[0].Generation = nil, 2
 		}, ""},
 		"a slot that nobody has": {func(s *sight, _ map[types.UID]container) {
@@ -77,16 +97,8 @@ func TestViolationsAtRest(t *testing.T) {
 		"a pod too many": {func(s *sight, _ map[types.UID]container) { s.meshes.Items = nil }, "-1 pods too few"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &sight{}
-			s.plans.Items = []v1alpha1.ShardingPlan{*planOn("a", 0)}
-			s.placements.Items = []v1alpha1.ModelPlacement{{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: "a", UID: "a", Generation: 1}}}
-			s.meshes.Items = []v1alpha1.DeviceMesh{{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: "a"}, Spec: v1alpha1.DeviceMeshSpec{Members: []v1alpha1.MeshMember{{Node: "n"}}}}}
-			s.pods.Items = []corev1.Pod{of(string(operation.DeviceID(0)))}
-			s.inventories.Items = []v1alpha1.AcceleratorInventory{{ObjectMeta: metav1.ObjectMeta{Name: "n"}}}
-			s.inventories.Items[0].Status.Slots = []v1alpha1.Slot{{Device: operation.DeviceID(0), Resource: "rankwright.dev/slot-0"}}
-			name := types.NamespacedName{Namespace: home, Name: "a-0"}
-			running := map[types.UID]container{uid: {name: name, node: "n", of: "a", devices: []v1alpha1.DeviceID{operation.DeviceID(0)}}}
-			w := &world{rested: map[types.UID]resting{uid: {name: name, placement: "a", generation: 1}}}
+			s, running := atRest()
+			w := &world{rested: map[types.UID]resting{podUID: {name: running[podUID].name, placement: "a", generation: 1}}}
 			c.spoil(s, running)
 			found := append(s.trespassers(running), w.restarted(s, running)...)
 			if stray := s.strays(running); stray != "" {

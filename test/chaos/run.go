@@ -118,12 +118,12 @@ func (w *world) mishandled() int { return w.seats[0].proxy.count() + w.seats[1].
 // calm ends the load, waits for rest and notes what is violated.
 func (w *world) calm(ctx context.Context, report *Report, of string) error {
 	w.load.turn(false)
-	took, err := w.settle(ctx)
+	seen, took, err := w.settle(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	report.note(of, took)
-	found := w.violations(ctx)
+	found := w.violations(ctx, seen)
 	if err != nil {
 		found = append(found, err.Error())
 	}

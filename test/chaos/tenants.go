@@ -67,7 +67,7 @@ func ofOne(bring func(ctx context.Context, x *tenant) (end func(context.Context)
 		if failed == nil && blocked != nil {
 			return blockedError(blocked.Error())
 		}
-		return failed
+		return errors.Join(failed, blocked)
 	}
 }
 

@@ -25,7 +25,8 @@ func (p *page) checkQuestions(t *testing.T) {
 	}
 	for _, question := range questions {
 		title, rest, _ := strings.Cut(question, "\n")
-		query := strings.TrimSpace(rest)
+		_, rest, _ = strings.Cut(rest, "```promql\n")
+		query, _, _ := strings.Cut(rest, "\n```")
 		if query == "" || strings.Contains(query, "\n") {
 			t.Errorf("%s has no query of one line", title)
 			continue

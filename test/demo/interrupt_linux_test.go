@@ -29,11 +29,13 @@ func TestInterruptLeavesNothing(t *testing.T) {
 	tests := []struct {
 		name, line string
 		env        []string
-		exit       int
+		// look looks at what the demo left running, where it prints the line.
+		look func(t *testing.T, printed []string)
+		exit int
 	}{
 		{name: "while the control plane starts", line: "starting etcd", exit: 130},
 		{name: "while agents look", line: "waiting for the inventories", exit: 130},
-		{name: "left running", line: "Ctrl-C stops it", env: []string{"KEEP=1"}, exit: 0},
+		{name: "left running", line: "It is served until Ctrl-C", env: []string{"KEEP=1"}, look: answers, exit: 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -43,7 +45,10 @@ func TestInterruptLeavesNothing(t *testing.T) {
 			// The demo's own folder lies in the test's, so that the test sees whether it goes.
 			temporary := t.TempDir()
 			command.Env = append(append(os.Environ(), tag, "KEEP=", "TMPDIR="+temporary), test.env...)
-			exit := interruptAt(t, command, test.line, func() {
+			exit := interruptAt(t, command, test.line, func(printed []string) {
+				if test.look != nil {
+					test.look(t, printed)
+				}
 				if len(withEnvironment(t, tag)) == 0 {
 					t.Error("the running demo is not found, so nothing could be found left behind")
 				}
@@ -61,9 +66,9 @@ func TestInterruptLeavesNothing(t *testing.T) {
 	}
 }
 
-// interruptAt runs a command, calls the function and interrupts the command once it has printed the line, and returns its
+// interruptAt runs a command, calls the function with all that it printed once it has printed the line, interrupts it, and returns its
 // exit status.
-func interruptAt(t *testing.T, command *exec.Cmd, line string, before func()) int {
+func interruptAt(t *testing.T, command *exec.Cmd, line string, before func(printed []string)) int {
 	t.Helper()
 	output, err := command.StdoutPipe()
 	if err != nil {
@@ -80,7 +85,7 @@ func interruptAt(t *testing.T, command *exec.Cmd, line string, before func()) in
 		printed = append(printed, lines.Text())
 		if !interrupted && strings.Contains(lines.Text(), line) {
 			interrupted = true
-			before()
+			before(printed)
 			if err := command.Process.Signal(syscall.SIGINT); err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-// Package document holds tables of documents to what they are made from.
+// Package document holds tables of documents to what they are made from, and finds the commands that documents give.
 package document
 
 import (

@@ -38,7 +38,8 @@ spec:
 ` + probing
 
 // A pod of a StatefulSet that is killed comes back as the same rank on the same device; a pod too many is refused with the
-// reason; and a new plan evicts all pods, which come back to their places in it.
+// reason; and a new plan evicts all pods, which come back to their places in it. Agents and kubelets that are killed touch no pod, and keep no
+// new plan from its pods.
 func TestMeshStatefulSetKeepsItsRanks(t *testing.T) {
 	s := on(t)
 	s.spread(t)
@@ -66,12 +67,21 @@ func TestMeshStatefulSetKeepsItsRanks(t *testing.T) {
 	s.awaitWarning(t, "steady", "IndexOutOfRange")
 	s.scale(t, ranks)
 
+	s.killNodes(t)
+	for index, pod := range s.awaitRanks(t, "steady", nil) {
+		if pod.UID != after[index].UID || pod.Status.ContainerStatuses[0].RestartCount != 0 {
+			t.Errorf("pod %s was touched when agents and kubelets were killed: %s", pod.Name, describe(pod.Status))
+		}
+	}
+	s.awaitPlan(t, "steady", "steady-1")
+
 	old := map[types.UID]bool{}
 	for _, pod := range after {
 		old[pod.UID] = true
 	}
 	began = time.Now()
 	s.change(t, placements, "steady", `{"spec":{"parallelism":{"tensor":1,"data":6}}}`)
+	s.killNodes(t)
 	s.awaitPlan(t, "steady", "steady-2")
 	for _, pod := range s.awaitRanks(t, "steady", old) {
 		if plan := pod.Labels[v1alpha1.LabelPlan]; plan != "steady-2" {
@@ -98,6 +108,10 @@ func (s *site) awaitRanks(t *testing.T, placement string, old map[types.UID]bool
 			if pod == nil || old[pod.UID] || !pod.DeletionTimestamp.IsZero() {
 				return false, nil
 			}
+			if in(pod, corev1.PodFailed) { // a kubelet that has started, and that its device plugin has not found, refuses pods; their set makes them anew
+				step("pod %s was refused: %s: %s", pod.Name, pod.Status.Reason, pod.Status.Message)
+				return false, nil
+			}
 			return running(pod)
 		})
 	}
@@ -116,6 +130,23 @@ func (s *site) kill(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	if err := s.clients.CoreV1().Pods(pod.Namespace).Delete(t.Context(), pod.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// killNodes kills the kubelet of every node, which is started again, and its agent.
+func (s *site) killNodes(t *testing.T) {
+	t.Helper()
+	for _, node := range s.Nodes {
+		node.Kill("kubelet")
+		if err := node.StartKubelet(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, node := range s.Nodes {
+		if err := node.AwaitReady(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.killAgent(t, node.Name)
 	}
 }
 

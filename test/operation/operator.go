@@ -45,12 +45,15 @@ func (w *World) Confine() {
 }
 
 // RunOperator runs an operator without leader election, confined as it is installed, until it is stopped or the test ends, which fails where
-// the operator ends with an error.
+// the operator ends with an error. It plans with Unhurried unless the options say otherwise.
 func (w *World) RunOperator(options operator.Options) (stop func()) {
 	w.Helper()
 	w.Confine()
 	options.Namespace, options.AgentNamespace = Namespace, AgentNamespace
 	options.HealthAddress, options.MetricsAddress = "0", "0"
+	if options.Planner == nil {
+		options.Planner = Unhurried
+	}
 	if options.Registry == nil {
 		options.Registry = prometheus.NewRegistry()
 	}

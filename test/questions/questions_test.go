@@ -2,7 +2,6 @@ package questions
 
 import (
 	"bytes"
-	"flag"
 	"net/url"
 	"os"
 	"strings"
@@ -11,10 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/internal/cli"
+	"github.com/rankwright/rankwright/internal/cli/clitest"
 	"github.com/rankwright/rankwright/internal/cli/term"
 )
-
-var update = flag.Bool("update", false, "write the document anew")
 
 const document = "../../docs/use/questions.md"
 
@@ -87,7 +85,7 @@ func ask(t *testing.T, q *question) answer {
 			break
 		}
 	}
-	read, err := q.read(out.String(), errs.String(), code != term.ExitOK)
+	read, err := q.read(out.String(), clitest.Unfolded(errs.String()), code != term.ExitOK)
 	if err != nil {
 		t.Fatalf("%s: exit code %d: %v", q.Command, code, err)
 	}
@@ -110,7 +108,7 @@ func words(line string) []string {
 // hold compares the document with what it is to be, or writes it.
 func hold(t *testing.T, want string) {
 	t.Helper()
-	if *update {
+	if *clitest.Update {
 		if err := os.WriteFile(document, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -33,6 +33,7 @@ func TestPublish(t *testing.T) {
 	if said, err := publish.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
+	sums := string(read(t, filepath.Join(folder, "digests.sums")))
 	var got []string
 	for line := range strings.Lines(string(read(t, filepath.Join(folder, "digests.txt")))) {
 		digest, err := name.NewDigest(strings.TrimSpace(line))
@@ -41,6 +42,9 @@ func TestPublish(t *testing.T) {
 		}
 		place := digest.Context().Name()
 		got = append(got, strings.TrimPrefix(place, to+"/"))
+		if sum := strings.TrimPrefix(digest.DigestStr(), "sha256:") + "  " + place + "\n"; !strings.Contains(sums, sum) {
+			t.Errorf("provenance is attested of\n%swithout %s", sums, sum)
+		}
 		byVersion, err := remote.Head(digest.Context().Tag(version))
 		if err != nil {
 			t.Errorf("%s: %v", line, err)

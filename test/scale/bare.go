@@ -12,40 +12,64 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/fleet"
-	"github.com/rankwright/rankwright/pkg/mesh"
-	"github.com/rankwright/rankwright/pkg/model"
-	"github.com/rankwright/rankwright/pkg/plan"
-	"github.com/rankwright/rankwright/pkg/shape"
 )
 
-// bareWriters is how many placements' objects a bare client writes at once.
-const bareWriters = 16
+const (
+	// bareWriters is how many placements' objects a bare client writes at once.
+	bareWriters = 16
+	// bareHome is the namespace of what it writes.
+	bareHome = "bare"
+)
 
-// bare writes what the operator writes of placements, one request after the other for each, without deciding or reading anything. Then it
-// deletes it.
+// written is what an operator wrote for a placement, and with a UID of its own what another one is made of.
+type written struct {
+	placement *v1alpha1.ModelPlacement
+	plan      *v1alpha1.ShardingPlan
+	mesh      *v1alpha1.DeviceMesh
+}
+
+// copied are the placements that were placed quietly, and what the operator wrote for them.
+func (r *run) copied(ctx context.Context, count int) ([]written, error) {
+	copies := make([]written, count)
+	for i := range copies {
+		c := written{&v1alpha1.ModelPlacement{}, &v1alpha1.ShardingPlan{}, &v1alpha1.DeviceMesh{}}
+		if err := r.Client.Get(ctx, client.ObjectKeyFromObject(Placement(quiet, i)), c.placement); err != nil {
+			return nil, fmt.Errorf("copy: %w", err)
+		}
+		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: Home, Name: c.placement.Status.Plan}, c.plan); err != nil {
+			return nil, fmt.Errorf("copy: %w", err)
+		}
+		if err := r.Client.Get(ctx, client.ObjectKeyFromObject(c.placement), c.mesh); err != nil {
+			return nil, fmt.Errorf("copy: %w", err)
+		}
+		copies[i] = c
+	}
+	return copies, nil
+}
+
+// bare writes what the operator wrote for placements, one request after the other for each, without deciding or reading anything, while no operator
+// runs. Then it deletes it.
 func (r *run) bare(ctx context.Context) error {
-	const of = "bare"
-	if err := client.IgnoreAlreadyExists(r.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: of}})); err != nil {
-		return fmt.Errorf("namespace: %w", err)
-	}
-	placements := make([]*v1alpha1.ModelPlacement, r.Bare)
-	for i := range placements {
-		placements[i] = Placement(loaded, i)
-		placements[i].Namespace = of
-	}
-	if err := r.Parallel(ctx, "placements made", writers, len(placements), func(ctx context.Context, i int) error { return r.Client.Create(ctx, placements[i]) }); err != nil {
+	if err := r.remember(ctx); err != nil {
 		return err
 	}
-	plans, meshes, err := r.planned(ctx, placements)
-	if err != nil {
+	r.operator.End()
+	if err := client.IgnoreAlreadyExists(r.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: bareHome}})); err != nil {
+		return fmt.Errorf("namespace: %w", err)
+	}
+	placements := make([]*v1alpha1.ModelPlacement, len(r.copies))
+	if err := r.Parallel(ctx, "placements made", writers, len(placements), func(ctx context.Context, i int) error {
+		placements[i] = Placement(quiet, i)
+		placements[i].Namespace = bareHome
+		return r.Client.Create(ctx, placements[i])
+	}); err != nil {
 		return err
 	}
 	begun := r.clock()
 	var mu sync.Mutex
 	var moments []time.Duration
-	err = r.Parallel(ctx, "placements written", bareWriters, len(placements), func(ctx context.Context, i int) error {
-		if err := r.written(ctx, placements[i], plans[i], meshes[i]); err != nil {
+	err := r.Parallel(ctx, "placements written", bareWriters, len(r.copies), func(ctx context.Context, i int) error {
+		if err := r.write(ctx, &r.copies[i], placements[i]); err != nil {
 			return err
 		}
 		mu.Lock()
@@ -53,66 +77,39 @@ func (r *run) bare(ctx context.Context) error {
 		moments = append(moments, r.clock().Sub(begun))
 		return nil
 	})
-	slices.Sort(moments)
-	r.report.Bare = rateOf(moments)
 	if err != nil {
 		return err
 	}
+	slices.Sort(moments)
+	r.report.Bare = rateOf(moments)
 	for _, kind := range []client.Object{&v1alpha1.ModelPlacement{}, &v1alpha1.DeviceMesh{}, &v1alpha1.ShardingPlan{}} {
-		if err := r.Client.DeleteAllOf(ctx, kind, client.InNamespace(of)); err != nil {
+		if err := r.Client.DeleteAllOf(ctx, kind, client.InNamespace(bareHome)); err != nil {
 			return fmt.Errorf("tidy up: %w", err)
 		}
 	}
-	return nil
+	return r.start(ctx)
 }
 
-// planned are plans and meshes of placements on one imagined host.
-func (r *run) planned(ctx context.Context, placements []*v1alpha1.ModelPlacement) ([]*v1alpha1.ShardingPlan, []*v1alpha1.DeviceMesh, error) {
-	nodes := r.Cluster.Nodes
-	cluster, hosts := fleet.NewCluster(nodes), mesh.Hosts{}
-	for i := range nodes {
-		hosts[nodes[i].Name] = mesh.Host{Address: nodes[i].Address, Inventory: &nodes[i].Inventory.Status}
-	}
-	var plans []*v1alpha1.ShardingPlan
-	var meshes []*v1alpha1.DeviceMesh
-	for _, p := range placements {
-		of, err := model.Lookup(*p.Spec.Model.Name)
-		if err != nil {
-			return nil, nil, fmt.Errorf("model: %w", err)
-		}
-		spec, err := plan.Within(ctx, cluster, shape.Request{Placement: p, Model: of})
-		if err != nil {
-			return nil, nil, fmt.Errorf("plan: %w", err)
-		}
-		made := plan.Object(p, spec, 1)
-		ranks, err := mesh.FromPlan(made.Name, &made.Spec, hosts)
-		if err != nil {
-			return nil, nil, fmt.Errorf("mesh: %w", err)
-		}
-		plans = append(plans, made)
-		meshes = append(meshes, &v1alpha1.DeviceMesh{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}, Spec: *ranks})
-	}
-	return plans, meshes, nil
-}
-
-// written writes the objects of a placement: plan, its status, mesh, its status, the placement's status.
-func (r *run) written(ctx context.Context, p *v1alpha1.ModelPlacement, made *v1alpha1.ShardingPlan, ranks *v1alpha1.DeviceMesh) error {
-	active := metav1.Condition{
-		Type: v1alpha1.ConditionActive, Status: metav1.ConditionTrue, Reason: "Committed", Message: "The plan is in force.", LastTransitionTime: metav1.NewTime(r.clock()),
-	}
-	placed := active
-	placed.Type = v1alpha1.ConditionPlaced
-	made.Status, ranks.Status, p.Status = v1alpha1.ShardingPlanStatus{}, v1alpha1.DeviceMeshStatus{}, v1alpha1.ModelPlacementStatus{}
+// write writes for a placement what was written for another one: plan, its status, mesh, its status, the placement's status.
+func (r *run) write(ctx context.Context, was *written, p *v1alpha1.ModelPlacement) error {
+	plan := &v1alpha1.ShardingPlan{ObjectMeta: r.metadata(was.plan, p), Spec: was.plan.Spec}
+	plan.Spec.Placement.UID = string(p.UID)
+	mesh := &v1alpha1.DeviceMesh{ObjectMeta: r.metadata(was.mesh, p), Spec: was.mesh.Spec}
+	mesh.Spec.Placement.UID = string(p.UID)
+	p = p.DeepCopy()
 	for _, write := range []func() error{
-		func() error { return r.Client.Create(ctx, made) },
+		func() error { return r.Client.Create(ctx, plan) },
 		func() error {
-			made.Status.Conditions = []metav1.Condition{active}
-			return r.Client.Status().Update(ctx, made)
+			plan.Status = was.plan.Status
+			return r.Client.Status().Update(ctx, plan)
 		},
-		func() error { return r.Client.Create(ctx, ranks) },
-		func() error { return r.Client.Status().Update(ctx, ranks) },
+		func() error { return r.Client.Create(ctx, mesh) },
 		func() error {
-			p.Status.Plan, p.Status.Mesh, p.Status.Conditions = made.Name, ranks.Name, []metav1.Condition{placed}
+			mesh.Status = was.mesh.Status
+			return r.Client.Status().Update(ctx, mesh)
+		},
+		func() error {
+			p.Status = was.placement.Status
 			return r.Client.Status().Update(ctx, p)
 		},
 	} {
@@ -121,4 +118,13 @@ func (r *run) written(ctx context.Context, p *v1alpha1.ModelPlacement, made *v1a
 		}
 	}
 	return nil
+}
+
+// metadata is that of a copy which a placement owns.
+func (r *run) metadata(of client.Object, p *v1alpha1.ModelPlacement) metav1.ObjectMeta {
+	owners := slices.Clone(of.GetOwnerReferences())
+	for i := range owners {
+		owners[i].UID = p.UID
+	}
+	return metav1.ObjectMeta{Namespace: p.Namespace, Name: of.GetName(), Labels: of.GetLabels(), Annotations: of.GetAnnotations(), OwnerReferences: owners}
 }

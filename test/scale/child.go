@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/pprof"
 	"strings"
 	"syscall"
 	"time"
@@ -81,23 +80,18 @@ func (s *settings) run() (err error) {
 	config.QPS = -1
 	count := &calls.Counter{}
 	config.Wrap(count.Wrap)
-	if s.Profile != "" {
-		file, err := os.Create(s.Profile)
-		if err != nil {
-			return fmt.Errorf("profile: %w", err)
-		}
-		if err := pprof.StartCPUProfile(file); err != nil {
-			return fmt.Errorf("profile: %w", err)
-		}
-		defer func() {
-			pprof.StopCPUProfile()
-			err = errors.Join(err, file.Close())
-		}()
+	if err := operator.LimitMemory(s.Memory); err != nil {
+		return err
 	}
-	return s.operate(ctx, config, count, log)
+	profiles := &profiles{folder: s.Profiles}
+	if err := profiles.begin(s.Phase); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, profiles.end()) }()
+	return s.operate(ctx, config, count, profiles, log)
 }
 
-func (s *settings) operate(ctx context.Context, config *rest.Config, count *calls.Counter, log logr.Logger) error {
+func (s *settings) operate(ctx context.Context, config *rest.Config, count *calls.Counter, profiles *profiles, log logr.Logger) error {
 	options := operator.Options{
 		Namespace: OperatorNamespace, AgentNamespace: AgentNamespace, HealthAddress: s.Health, MetricsAddress: "0", Log: log,
 	}
@@ -113,7 +107,10 @@ func (s *settings) operate(ctx context.Context, config *rest.Config, count *call
 		return fmt.Errorf("figures: %w", err)
 	}
 	const patience = 10 * time.Second
-	server := &http.Server{Handler: figuresOf(count), ReadHeaderTimeout: patience}
+	serves := http.NewServeMux()
+	serves.HandleFunc("GET /", figuresOf(count))
+	serves.HandleFunc("POST /phase", profiles.next)
+	server := &http.Server{Handler: serves, ReadHeaderTimeout: patience}
 	go func() { _ = server.Serve(listener) }()
 	defer func() { _ = server.Close() }()
 	return mgr.Start(ctx)

@@ -20,7 +20,7 @@ type Options struct {
 	Pods int
 	// Leases and Inventories are how many of each are written a second from when placements are placed under load.
 	Leases, Inventories int
-	// Bare is how many placements' objects the bare client writes; 0 leaves it out.
+	// Bare is for how many placements a bare client writes what the operator wrote for them; 0 leaves it out.
 	Bare int
 	// Single is how many placements are made one after the other, and how many that cannot be placed.
 	Single int
@@ -45,30 +45,34 @@ type run struct {
 	report   *Report
 	operator *Operator
 	follower *Follower
+	// copies are what the operator wrote for the first placements.
+	copies []written
 	// peak is the most memory that an operator took which has ended, in KiB.
 	peak int64
 	// stopChurn ends what writes Leases and inventories.
 	stopChurn func() int64
 }
 
-// phases are in the order in which they are measured. A phase of none of what it is about is left out.
+// phases are in the order in which they are measured. A phase of none of what it is about is left out. Each has its own profile of the
+// operator.
 var phases = []struct {
-	name  string
-	count func(*Options) int
-	do    func(*run, context.Context) error
+	profile string
+	name    string
+	count   func(*Options) int
+	do      func(*run, context.Context) error
 }{
-	{"nodes are made with inventories and pods", func(o *Options) int { return o.Nodes }, (*run).build},
-	{"placements' objects are written by a bare client", func(o *Options) int { return o.Bare }, (*run).bare},
-	{"nodes are read by an operator that starts", func(o *Options) int { return o.Nodes }, (*run).begin},
-	{"placements at once, and nothing else", func(o *Options) int { return o.Placements }, (*run).placeQuiet},
-	{"placements at once, while Leases and inventories are written", func(o *Options) int { return o.Placements }, (*run).placeLoaded},
-	{"seconds at rest", func(o *Options) int { return int(o.Rest.Seconds()) }, (*run).rest},
-	{"placements alone", func(o *Options) int { return o.Single }, (*run).alone},
-	{"refusals", func(o *Options) int { return o.Single }, (*run).refusals},
-	{"pods of placements, and as many of none", func(o *Options) int { return o.webhookPods() }, (*run).webhook},
-	{"nodes not ready at once", func(o *Options) int { return o.NotReady }, (*run).notReady},
-	{"starts of an operator", func(*Options) int { return 2 }, (*run).restart},
-	{"placements deleted at once", func(o *Options) int { return o.Placements }, (*run).deletion},
+	{"build", "nodes are made with inventories and pods", func(o *Options) int { return o.Nodes }, (*run).build},
+	{"start", "nodes are read by an operator that starts", func(o *Options) int { return o.Nodes }, (*run).begin},
+	{"quiet", "placements at once, and nothing else", func(o *Options) int { return o.Placements }, (*run).placeQuiet},
+	{"bare", "placements' objects are written by a bare client", func(o *Options) int { return min(o.Bare, o.Placements) }, (*run).bare},
+	{"loaded", "placements at once, while Leases and inventories are written", func(o *Options) int { return o.Placements }, (*run).placeLoaded},
+	{"rest", "seconds at rest", func(o *Options) int { return int(o.Rest.Seconds()) }, (*run).rest},
+	{"alone", "placements alone", func(o *Options) int { return o.Single }, (*run).alone},
+	{"refusals", "refusals", func(o *Options) int { return o.Single }, (*run).refusals},
+	{"webhook", "pods of placements, and as many of none", func(o *Options) int { return o.webhookPods() }, (*run).webhook},
+	{"not-ready", "nodes not ready at once", func(o *Options) int { return o.NotReady }, (*run).notReady},
+	{"restart", "starts of an operator", func(*Options) int { return 2 }, (*run).restart},
+	{"deletion", "placements deleted at once", func(o *Options) int { return o.Placements }, (*run).deletion},
 }
 
 // Measure builds a cluster on the API server of a configuration with all rights, where Rankwright's kinds are installed, and measures an
@@ -87,6 +91,12 @@ func Measure(ctx context.Context, config *rest.Config, options Options) (*Report
 		}
 		begun := r.clock()
 		r.logf("%d %s", count, phase.name)
+		r.Operator.Phase = phase.profile
+		if r.operator != nil {
+			if err := r.operator.next(ctx, phase.profile); err != nil {
+				return r.report, err
+			}
+		}
 		if err := r.within(ctx, phase.do); err != nil {
 			return r.report, fmt.Errorf("%d %s: %w", count, phase.name, err)
 		}
@@ -113,20 +123,22 @@ func (r *run) build(ctx context.Context) error {
 }
 
 // begin starts the operator.
-func (r *run) begin(ctx context.Context) error {
+func (r *run) begin(ctx context.Context) (err error) {
 	begun := r.clock()
-	var err error
-	if r.operator, err = r.StartOperator(ctx, r.Operator); err != nil {
-		return err
-	}
-	if err := r.operator.AwaitReady(ctx); err != nil {
+	if err := r.start(ctx); err != nil {
 		return err
 	}
 	r.report.add("first start until the operator knows the cluster", seconds(r.clock().Sub(begun)))
-	if r.follower == nil {
-		r.follower, err = r.Follow(context.WithoutCancel(ctx))
-	}
+	r.follower, err = r.Follow(context.WithoutCancel(ctx))
 	return err
+}
+
+// start starts an operator, and returns when it knows the cluster.
+func (r *run) start(ctx context.Context) (err error) {
+	if r.operator, err = r.StartOperator(ctx, r.Operator); err != nil {
+		return err
+	}
+	return r.operator.AwaitReady(ctx)
 }
 
 // end leaves nothing running.

@@ -22,14 +22,17 @@ func (r *run) notReady(ctx context.Context) error {
 	all := func(status corev1.ConditionStatus) error {
 		return r.Parallel(ctx, "nodes", writers, len(nodes), func(ctx context.Context, i int) error { return r.SetReady(ctx, nodes[i], status) })
 	}
-	begun := r.clock()
-	if err := all(corev1.ConditionUnknown); err != nil {
-		return err
-	}
 	replanned, explained := 0, 0
-	_, err = r.follower.Await(ctx, fmt.Sprintf("replanned or explained, on %d nodes", len(nodes)), len(affected), func(f Followed) bool {
-		was, is := affected[f.Now.Name]
-		return is && (another(f.Now, was) || explains(f.Now))
+	begun := r.clock()
+	used, err := r.used(ctx, func() error {
+		if err := all(corev1.ConditionUnknown); err != nil {
+			return err
+		}
+		_, err := r.follower.Await(ctx, fmt.Sprintf("replanned or explained, on %d nodes", len(nodes)), len(affected), func(f Followed) bool {
+			was, is := affected[f.Now.Name]
+			return is && (another(f.Now, was) || explains(f.Now))
+		})
+		return err
 	})
 	if err != nil {
 		return err
@@ -45,6 +48,7 @@ func (r *run) notReady(ctx context.Context) error {
 	})
 	r.report.within(
 		fmt.Sprintf("%d nodes not ready until %d placements are replanned and %d explained, beyond their grace", len(nodes), replanned, explained), took, 10*time.Second)
+	r.report.addCalls("for each of them", used, len(affected))
 	return all(corev1.ConditionTrue)
 }
 

@@ -26,8 +26,10 @@ type OperatorOptions struct {
 	// WebhookHost is the address at which the API server reaches this machine; empty serves no webhook.
 	WebhookHost string
 	WebhookPort int
-	// Profile is a file that a profile of the processor is written to; empty writes none.
-	Profile string
+	// Profiles is a folder that profiles of the processor are written to; empty writes none. Phase names the first one.
+	Profiles, Phase string
+	// Memory is what the operator's container may take, as its limit says; empty sets no limit.
+	Memory string
 }
 
 // settings are what a child is told.
@@ -89,8 +91,17 @@ func (o *Operator) Figures(ctx context.Context) (Figures, error) {
 	return figures, err
 }
 
+// next has the operator begin the profile of a phase.
+func (o *Operator) next(ctx context.Context, phase string) error {
+	return ask(ctx, http.MethodPost, o.figures+"/phase?name="+phase, nil)
+}
+
 func get(ctx context.Context, address string, into any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	return ask(ctx, http.MethodGet, address, into)
+}
+
+func ask(ctx context.Context, method, address string, into any) error {
+	request, err := http.NewRequestWithContext(ctx, method, address, http.NoBody)
 	if err != nil {
 		return fmt.Errorf("operator: %w", err)
 	}

@@ -23,6 +23,9 @@ func (r *run) placeQuiet(ctx context.Context) error {
 		return err
 	}
 	r.report.addRate("quiet", placed, 0.7)
+	if r.copies, err = r.copied(ctx, min(r.Bare, r.Placements)); err != nil {
+		return err
+	}
 	if err := r.deletePlacements(ctx); err != nil {
 		return err
 	}

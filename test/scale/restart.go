@@ -59,13 +59,7 @@ func (r *run) anew(ctx context.Context, between func() error) error {
 	if err := between(); err != nil {
 		return err
 	}
-	r.Operator.Profile = "" // that of the first is kept
-	next, err := r.StartOperator(ctx, r.Operator)
-	if err != nil {
-		return err
-	}
-	r.operator = next
-	return next.AwaitReady(ctx)
+	return r.start(ctx)
 }
 
 // remember keeps how much memory the operator took at most.

@@ -57,9 +57,9 @@ func documented(c *cobra.Command) bool {
 func section(p *page, c *cobra.Command, level int) {
 	p.heading(level, strings.TrimPrefix(c.CommandPath(), c.Root().CommandPath()+" "))
 	p.help(lead(c))
-	p.code(c.UseLine())
+	p.code("text", c.UseLine())
 	if c.Example != "" {
-		p.code(c.Example)
+		p.code("sh", c.Example)
 	}
 	flags(p, c.LocalNonPersistentFlags())
 	flags(p, c.PersistentFlags())

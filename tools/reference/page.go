@@ -30,7 +30,7 @@ func (p *page) paragraph(text string) {
 func (p *page) help(text string) {
 	for _, paragraph := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		if strings.HasPrefix(paragraph, "  ") {
-			p.code(paragraph)
+			p.code("text", paragraph)
 		} else {
 			p.paragraph(escape(paragraph))
 		}
@@ -38,7 +38,7 @@ func (p *page) help(text string) {
 }
 
 // code is a block of text as it stands, without the indentation that all lines share.
-func (p *page) code(text string) {
+func (p *page) code(language, text string) {
 	lines := strings.Split(strings.Trim(text, "\n"), "\n")
 	shared := ""
 	for _, line := range lines {
@@ -49,7 +49,7 @@ func (p *page) code(text string) {
 	for i := range lines {
 		lines[i] = strings.TrimPrefix(lines[i], shared)
 	}
-	p.printf("\n```\n%s\n```\n", strings.Join(lines, "\n"))
+	p.printf("\n```%s\n%s\n```\n", language, strings.Join(lines, "\n"))
 }
 
 func (p *page) table(head []string, rows [][]string) {

@@ -93,7 +93,7 @@ func TestValuesPage(t *testing.T) {
 		"| `group.second`, `group.third` | `a`, `[b]` | Two of them. |",
 		"| `group.inner` |  | A group in a group. |\n| `group.inner.deep` | `true` | Deep. |",
 		"| `group.off.enabled` | `false` | A setting that is off. |",
-		"With an example:\n\n```\namd:\n  serve: true\n```\n",
+		"With an example:\n\n```yaml\namd:\n  serve: true\n```\n",
 	)
 	if strings.Contains(page, "About the file") {
 		t.Error("what is said of the file stands at a value")
@@ -112,9 +112,9 @@ func TestCommandPage(t *testing.T) {
 	page := commandPage(root)
 	has(t, page,
 		"| [`look`](#look) | Look |",
-		"## look\n\nLook at &lt;it>.\n\n```\na   first\nb   second\n```\n",
-		"```\nplugin look NAME [flags]\n```",
-		"```\nplugin look a\n```",
+		"## look\n\nLook at &lt;it>.\n\n```text\na   first\nb   second\n```\n",
+		"```text\nplugin look NAME [flags]\n```",
+		"```sh\nplugin look a\n```",
 		"| `-o`, `--output` | json\\|table | format, json\\|table | `table` |",
 	)
 	if strings.Contains(page, "secret") {

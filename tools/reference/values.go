@@ -112,7 +112,7 @@ func prose(p *page, text string) {
 			return
 		}
 		if joined := strings.Join(block, "\n"); isCode(block[0]) {
-			p.code(joined)
+			p.code("yaml", joined)
 		} else {
 			p.paragraph(escape(joined))
 		}

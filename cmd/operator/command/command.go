@@ -22,7 +22,7 @@ import (
 
 // New is the command with its flags, and the command below it.
 func New() *cobra.Command {
-	var kubeconfig, level, tenants, repairs, webhookAddress, webhookService string
+	var kubeconfig, level, memory, tenants, repairs, webhookAddress, webhookService string
 	var authenticated bool
 	options := operator.Options{
 		Namespace:      cmp.Or(os.Getenv("POD_NAMESPACE"), "rankwright-operator"),
@@ -43,6 +43,9 @@ func New() *cobra.Command {
 				return err
 			}
 			options.Log, options.MetricsOpen = log, !authenticated
+			if err := operator.LimitMemory(memory); err != nil {
+				return fmt.Errorf("--memory-limit: %w", err)
+			}
 			options.Webhook, err = operator.WebhookAt(webhookAddress, webhookService, options.Namespace)
 			if err != nil {
 				return fmt.Errorf("--webhook-address: %w", err)
@@ -73,6 +76,7 @@ func New() *cobra.Command {
 	flags.StringVar(&options.VerifierImage, "verifier-image", "", "`image` of the init container that verifies meshes, which is the node agent's; without it pods verify none")
 	flags.DurationVar(&options.Observing, "engine-metrics", 0, "`time` between two readings of the metrics of the pods' engines, which are compared with estimates; 0: never")
 	flags.StringVar(&options.Traces, "traces", "", "`URL` of a collector that takes OpenTelemetry's spans by OTLP over gRPC, such as http://collector.monitoring:4317; without it none are made")
+	flags.StringVar(&memory, "memory-limit", "", "`quantity` of memory that the container may take; near to it garbage is collected more often. Without it there is no limit")
 	flags.StringVar(&level, "log-level", "info", "least `level` that is logged: debug, info, warn or error")
 	return cmd
 }

@@ -21,19 +21,29 @@ import (
 // Update is set where golden files are to be written anew.
 var Update = flag.Bool("update", false, "write the golden files anew")
 
-// Result is the output, errors and exit code of a command.
+// Result is the output, errors and exit code of a command. Err has messages as they were before they were folded, since where a line ends may
+// depend on the name of a temporary folder; Folded as they were written.
 type Result struct {
-	Out, Err string
-	Code     int
+	Out, Err, Folded string
+	Code             int
 }
 
 // Run runs a command line whose commands newRoot makes.
 func Run(t *testing.T, newRoot func(term.Streams) *cobra.Command, stdin string, args ...string) Result {
 	t.Helper()
-	var out, errs bytes.Buffer
-	code := term.Execute(t.Context(), newRoot, args, term.Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs})
-	return Result{Out: out.String(), Err: errs.String(), Code: code}
+	return RunAt(t, newRoot, 0, stdin, args...)
 }
+
+// RunAt runs one on a terminal of so many columns.
+func RunAt(t *testing.T, newRoot func(term.Streams) *cobra.Command, columns int, stdin string, args ...string) Result {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code := term.Execute(t.Context(), newRoot, args, term.Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs, Width: columns})
+	return Result{Out: out.String(), Err: Unfolded(errs.String()), Folded: errs.String(), Code: code}
+}
+
+// Unfolded is a text with messages as they were before they were folded.
+func Unfolded(text string) string { return strings.ReplaceAll(text, "\n  ", " ") }
 
 // OK returns the output of a command line that must succeed.
 func OK(t *testing.T, newRoot func(term.Streams) *cobra.Command, stdin string, args ...string) string {

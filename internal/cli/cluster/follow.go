@@ -14,7 +14,7 @@ import (
 )
 
 // Follow watches kinds and shows what they are: at first, after each change, when an agent falls silent, and when the API server is lost or found again; but not
-// before a period is over. It ends with the context, which is no error, or with an error of show.
+// before a period is over. Where the API server is lost before everything was listed, there is nothing to show but that. It ends with the context, which is no error, or with an error of show.
 func (c *Cluster) Follow(ctx context.Context, streams term.Streams, period time.Duration, names []string, show func(*Objects) error) error {
 	f := &following{
 		Cluster: c, later: streams.Later(), now: streams.Clock(), kinds: make([]*followed, len(names)), pulse: pulse{heard: streams.Clock()()},
@@ -68,6 +68,11 @@ func (f *following) show(ctx context.Context, period time.Duration, show func(*O
 			return err
 		}
 		if next == nil {
+			if outage := f.awaiting(); outage != nil {
+				if err := show(&Objects{Outage: outage}); err != nil {
+					return err
+				}
+			}
 			continue
 		}
 		if due = nil; until > 0 {

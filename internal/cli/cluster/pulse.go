@@ -10,6 +10,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/rankwright/rankwright/internal/cli/term"
 )
 
 // Outage is that what is shown is not kept up to date.
@@ -18,6 +20,8 @@ type Outage struct {
 	Since time.Time
 	// Why is a sentence without its full stop.
 	Why string
+	// Awaited are the kinds of which nothing is known yet, so that nothing can be shown; empty where what is shown is from before.
+	Awaited string
 }
 
 // How often a kind is asked for, one after the other, and how long an answer may take. A watch on which nothing comes is no evidence that nothing changes.
@@ -144,7 +148,25 @@ func (f *following) outage() *Outage {
 	if f.why == "" {
 		return nil
 	}
-	return &Outage{f.heard, f.why}
+	return &Outage{Since: f.heard, Why: f.why}
+}
+
+// awaiting is what keeps the first picture from being shown, nil where nothing is wrong and it is only on its way.
+func (f *following) awaiting() *Outage {
+	o := f.outage()
+	if o == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var kinds []string
+	for _, k := range f.kinds {
+		if !k.filled {
+			kinds = append(kinds, k.resource)
+		}
+	}
+	o.Awaited = term.Joined(kinds, ", ")
+	return o
 }
 
 // reasons are sentences for errors, by the first that fits.

@@ -174,7 +174,7 @@ func (d *detection) run(ctx context.Context) error {
 func (d *detection) show(last, found *scan) error {
 	var err error
 	if last == nil {
-		err = d.view.writeTo(d.streams.Out, found.inventory, found.readings)
+		err = d.view.writeTo(d.streams, found.inventory, found.readings)
 	} else {
 		err = d.tell(last, found)
 	}

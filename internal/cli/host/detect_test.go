@@ -168,7 +168,7 @@ func TestInventoryViews(t *testing.T) {
 				t.Errorf("%q reads back as %q, %v", test.output, flag, err)
 			}
 			var out bytes.Buffer
-			if err := view.writeTo(&out, stored(t, "inventory.yaml"), readingsOfOne()); err != nil {
+			if err := view.writeTo(term.Streams{Out: &out}, stored(t, "inventory.yaml"), readingsOfOne()); err != nil {
 				t.Fatal(err)
 			}
 			clitest.Golden(t, name, out.String())
@@ -182,7 +182,7 @@ func TestNothingInAnInventoryMovesTheCursor(t *testing.T) {
 	for _, output := range []term.Format{"table", "wide", "tsv", "custom-columns=P:.product"} {
 		view := viewOptions{output: output}
 		var out bytes.Buffer
-		if err := view.writeTo(&out, found, nil); err != nil {
+		if err := view.writeTo(term.Streams{Out: &out}, found, nil); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), "A?[2J40?x?") || strings.Contains(out.String(), "\x1b") {

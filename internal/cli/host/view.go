@@ -2,7 +2,6 @@ package host
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -60,7 +59,7 @@ func (o *viewOptions) watchable() bool {
 }
 
 // writeTo shows an inventory.
-func (o *viewOptions) writeTo(w io.Writer, shown *v1alpha1.AcceleratorInventory, readings backend.Readings) error {
+func (o *viewOptions) writeTo(streams term.Streams, shown *v1alpha1.AcceleratorInventory, readings backend.Readings) error {
 	devices := withReadings(shown.Status.Devices, readings)
 	var object any = documentOf(shown, devices)
 	_, _, argued := o.output.Cut()
@@ -72,11 +71,11 @@ func (o *viewOptions) writeTo(w io.Writer, shown *v1alpha1.AcceleratorInventory,
 		if err != nil {
 			return err
 		}
-		return term.WriteRows(w, o.output, objects, !o.noHeaders)
+		return term.WriteRows(streams.Out, o.output, objects, !o.noHeaders)
 	case o.output == term.FormatName:
 		object = deviceNames(devices)
 	}
-	return term.Write(w, o.output, object, func(p *term.Page) { o.show(p, shown, devices) })
+	return streams.Write(o.output, object, func(p *term.Page) { o.show(p, shown, devices) })
 }
 
 // show writes an inventory for people, or devices a line each.

@@ -25,7 +25,7 @@ func (d *detection) tell(last, now *scan) error {
 		if d.view.output == term.FormatYAML {
 			_, _ = fmt.Fprintln(d.streams.Out, "---")
 		}
-		return d.view.writeTo(d.streams.Out, now.inventory, now.readings)
+		return d.view.writeTo(d.streams, now.inventory, now.readings)
 	}
 	changes := inventory.Diff(inSteps(before), inSteps(after))
 	if d.view.output.Wide() {

@@ -116,6 +116,12 @@ func (o *topOptions) run(ctx context.Context, streams term.Streams, view *topVie
 		return err
 	}
 	show := func(objects *cluster.Objects) error {
+		if outage := objects.Outage; outage != nil && outage.Awaited != "" {
+			if o.output.Machine() {
+				return nil
+			}
+			return streams.Write(o.output, nil, func(p *term.Page) { tellOutage(p, outage) })
+		}
 		l := &look{holding.Of(&objects.State), o, of, selects}
 		object, page, err := view.show(l)
 		if err != nil {
@@ -148,7 +154,11 @@ func tellUnseen(p *term.Page, list []holding.Unseen) {
 
 // tellOutage says that the picture is not kept up to date.
 func tellOutage(p *term.Page, outage *cluster.Outage) {
-	if outage != nil {
+	switch {
+	case outage == nil:
+	case outage.Awaited != "":
+		p.Linef("%s. Nothing can be shown yet: %s are awaited since %s.", outage.Why, outage.Awaited, outage.Since.Local().Format(time.TimeOnly))
+	default:
 		p.Paragraph()
 		p.Linef("%s. What you see is from %s.", outage.Why, outage.Since.Local().Format(time.TimeOnly))
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -75,6 +76,25 @@ func TestLongNamesFit(t *testing.T) {
 	for _, name := range []string{longNode, longNamespace + "/" + longPlacement, "UncorrectableMemoryErrors,"} {
 		if !slices.Contains(strings.Fields(wide.String()), name) {
 			t.Errorf("-o wide lacks %s:\n%s", name, wide.String())
+		}
+	}
+}
+
+// TestOutageIsTold: a picture that is watched ends with what keeps it from being true, and before the first one nothing else is said.
+func TestOutageIsTold(t *testing.T) {
+	for want, outage := range map[string]*cluster.Outage{
+		"": nil,
+		"\nNobody answers. What you see is from 12:00:00.\n":                            {Since: time.Date(2026, 1, 1, 12, 0, 0, 0, time.Local), Why: "Nobody answers"},
+		"Nobody answers. Nothing can be shown yet: nodes are awaited since 12:00:00.\n": {Since: time.Date(2026, 1, 1, 12, 0, 0, 0, time.Local), Why: "Nobody answers", Awaited: "nodes"},
+	} {
+		p := &term.Page{}
+		if want != "" && want[0] == '\n' {
+			p.Linef("TABLE")
+			want = "TABLE\n" + want
+		}
+		tellOutage(p, outage)
+		if got := p.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

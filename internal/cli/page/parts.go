@@ -10,7 +10,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/holding"
 )
 
-// Parts are what the page shows at one moment, each as JSON under a key: `fleet`, `outage` where there is one, `layout/DIGEST`, `node/NAME` and `placement/NAMESPACE/NAME`.
+// Parts are what the page shows at one moment, each as JSON under a key: `fleet`, which is missing while nothing is known, `outage` where there is one, `layout/DIGEST`, `node/NAME` and `placement/NAMESPACE/NAME`.
 type Parts map[string]json.RawMessage
 
 // Source is where the page's facts are from.
@@ -33,6 +33,8 @@ type Outage struct {
 	Since time.Time `json:"since"`
 	// Why is a sentence without its full stop.
 	Why string `json:"why"`
+	// Awaited are the kinds of which nothing is known yet, so that nothing is shown; empty where what is shown is from before.
+	Awaited string `json:"awaited,omitempty"`
 }
 
 // fleetPart is the sums of everything, in the words of `top -o json`.

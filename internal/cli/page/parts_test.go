@@ -126,4 +126,8 @@ func TestOutage(t *testing.T) {
 	if c := painted(t, p, small()).Since(lost); len(c.Set) != 0 || len(c.Gone) != 1 || c.Gone[0] != "outage" {
 		t.Errorf("after it %v changes and %v goes", c.Set, c.Gone)
 	}
+	nothing, snapshot, err := p.Paint(&holding.State{}, &Outage{Why: "The API server does not answer", Awaited: "nodes"})
+	if err != nil || len(nothing) != 1 || nothing["outage"] == nil || snapshot != nil {
+		t.Errorf("before anything is known the page has %v, and plans on %v: %v", nothing, snapshot, err)
+	}
 }

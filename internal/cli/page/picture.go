@@ -66,8 +66,12 @@ type placementPart struct {
 	Version string `json:"version"`
 }
 
-// Paint makes the parts of a state, and the snapshot that plans on it are computed from.
+// Paint makes the parts of a state, and the snapshot that plans on it are computed from, nil where nothing is known yet.
 func (p *Painter) Paint(s *holding.State, outage *Outage) (Parts, *fleet.Snapshot, error) {
+	if outage != nil && outage.Awaited != "" {
+		parts := Parts{}
+		return parts, nil, parts.put("outage", outage)
+	}
 	f, snapshot := holding.Follow(&p.follower, s)
 	parts := Parts{}
 	if err := parts.put("fleet", fleetOf(p.Source, f)); err != nil {

@@ -94,7 +94,7 @@ func (s *Site) handler() http.Handler {
 // placement answers with all that is known of a placement.
 func (s *Site) placement(w http.ResponseWriter, r *http.Request) {
 	scene, _ := s.Stage.Now()
-	if scene == nil {
+	if scene == nil || scene.Snapshot == nil {
 		http.Error(w, "nothing was read yet: try again", http.StatusServiceUnavailable)
 		return
 	}
@@ -109,7 +109,7 @@ func (s *Site) placement(w http.ResponseWriter, r *http.Request) {
 // plan answers what the fleet would give.
 func (s *Site) plan(w http.ResponseWriter, r *http.Request) {
 	scene, _ := s.Stage.Now()
-	if scene == nil {
+	if scene == nil || scene.Snapshot == nil {
 		http.Error(w, "nothing was read yet: try again", http.StatusServiceUnavailable)
 		return
 	}

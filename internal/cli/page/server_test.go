@@ -209,6 +209,12 @@ func TestQuestions(t *testing.T) {
 			t.Errorf("%s before anything was read: %d, want %d", path, got, want)
 		}
 	}
+	if err := s.stage.Show(&holding.State{}, &Outage{Awaited: "nodes"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := s.asks("plan?model=a", nil); got != http.StatusServiceUnavailable {
+		t.Errorf("a plan on a fleet of which nothing is known: %d", got)
+	}
 	s.show(small())
 	for path, want := range map[string]int{"plan?model=a": http.StatusOK, "placement/a/b": http.StatusNotFound, "placement/team-a/llama": http.StatusOK, "page.js": http.StatusOK} {
 		if got, _ := s.asks(path, nil); got != want {

@@ -7,7 +7,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/holding"
 )
 
-// Scene is a state with all that is shown of it.
+// Scene is a state with all that is shown of it. Before anything is known, there is no snapshot.
 type Scene struct {
 	State    *holding.State
 	Snapshot *fleet.Snapshot

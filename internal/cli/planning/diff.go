@@ -75,7 +75,7 @@ func runDiff(ctx context.Context, streams term.Streams, live *liveFlags, files, 
 		}
 	})
 	if err == nil {
-		err = reportFailures(streams.Err, decisions, output.Wide())
+		err = reportFailures(streams, decisions, output.Wide())
 	}
 	if err == nil && moves {
 		err = term.ErrAlert

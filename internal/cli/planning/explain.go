@@ -123,7 +123,7 @@ func printConsidered(p *term.Page, goal *explain.Goal, shapes []explain.Consider
 	default:
 		header = append(header, strings.ToUpper(goal.Measure), "TTFT", "TPOT", "TOKENS/S")
 	}
-	p.Table(append(header, "VERDICT"), term.Rows(shapes, func(c *explain.Considered) []any {
+	rows := term.Rows(shapes, func(c *explain.Considered) []any {
 		row := []any{c.Strategy, c.Devices}
 		if several {
 			row = []any{c.Strategy, c.Product, c.Devices}
@@ -136,18 +136,37 @@ func printConsidered(p *term.Page, goal *explain.Goal, shapes []explain.Consider
 		case training:
 			row = append(row, term.Duration(c.Step))
 		default:
-			row = append(row, term.Three(c.Value), term.Duration(c.TTFT), term.Duration(c.TPOT), term.Three(c.TokensPerSecond))
+			row = append(row, valueText(goal, c), term.Duration(c.TTFT), term.Duration(c.TPOT), term.Three(c.TokensPerSecond))
 			if priced {
 				row = append(row, priceText(c.MicroUSD))
 			}
 		}
 		return append(row, c.Verdict)
-	}))
+	})
+	header, gap := append(header, "VERDICT"), term.TableGap
+	ofDevice := strings.HasPrefix(goal.Measure, "tokens/s a device")
+	if at := slices.Index(header, "TOKENS/S"); ofDevice && at >= 0 && p.Columns() < term.LineWidth { // it follows from that of a device
+		header, gap = slices.Delete(header, at, at+1), term.TableGap-1
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], at, at+1)
+		}
+	}
+	if len(rows) > 0 {
+		p.Grid(header, rows, gap)
+	}
 }
 
 // severalProducts says whether shapes are on different products.
 func severalProducts(list []explain.Considered) bool {
 	return slices.ContainsFunc(list, func(c explain.Considered) bool { return c.Product != list[0].Product })
+}
+
+// valueText is what a shape is compared by; nothing where that is a price that is not known.
+func valueText(goal *explain.Goal, c *explain.Considered) string {
+	if goal.Objective == v1alpha1.ObjectiveCost && c.Value == 0 {
+		return ""
+	}
+	return term.Three(c.Value)
 }
 
 // priceText is the price of a million tokens; nothing where it is not known.

@@ -147,7 +147,7 @@ func writeDecisions(streams term.Streams, decisions []decision, output term.Form
 	if err != nil {
 		return err
 	}
-	return reportFailures(streams.Err, decisions, output.Wide())
+	return reportFailures(streams, decisions, output.Wide())
 }
 
 func listOf(decisions []decision) list {

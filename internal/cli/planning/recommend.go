@@ -176,7 +176,11 @@ func (d *decision) recommend(p *term.Page, output term.Format) {
 		return
 	}
 	load := d.placement.Spec.Workload.Inference
-	p.Sheet(append(d.summary(), [2]string{"Asked", askedIn(load)}, [2]string{"Leaves", d.leftText()}))
+	rows := d.summary()
+	if !d.byCost() {
+		rows = append(rows, d.unpriced())
+	}
+	p.Sheet(append(rows, [2]string{"Asked", askedIn(load)}, [2]string{"Leaves", d.leftText()}))
 	p.Paragraph()
 	d.printStages(p)
 	p.Paragraph()

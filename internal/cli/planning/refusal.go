@@ -14,8 +14,8 @@ import (
 )
 
 // reportFailures says why placements have no plan.
-func reportFailures(w io.Writer, decisions []decision, wide bool) error {
-	p := term.Page{Wide: wide}
+func reportFailures(streams term.Streams, decisions []decision, wide bool) error {
+	p := term.Page{Wide: wide, Width: streams.Width}
 	for i := range decisions {
 		d := &decisions[i]
 		if d.failure == nil {
@@ -32,7 +32,7 @@ func reportFailures(w io.Writer, decisions []decision, wide bool) error {
 	if p.String() == "" {
 		return nil
 	}
-	_, _ = io.WriteString(w, p.String())
+	_, _ = io.WriteString(streams.Err, p.String())
 	return term.ErrReported
 }
 

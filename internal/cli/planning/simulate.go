@@ -125,5 +125,5 @@ func runSimulate(ctx context.Context, streams term.Streams, now func() time.Time
 	if err != nil || failed == nil {
 		return err
 	}
-	return reportFailures(streams.Err, []decision{*failed}, flags.output.Wide())
+	return reportFailures(streams, []decision{*failed}, flags.output.Wide())
 }

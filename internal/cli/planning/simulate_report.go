@@ -51,6 +51,8 @@ type SimulatedPlacement struct {
 	Products        map[string]int     `json:"products"`
 	On              []string           `json:"on"`
 	PlanMicros      int64              `json:"planMicros"`
+	// Digits are those of the tokens per second that their range leaves meaning to.
+	Digits int `json:"-"`
 }
 
 // SimulatedTimes are times of the wall clock in microseconds: of the index, of the plans that were found, and of
@@ -135,7 +137,7 @@ func (r *SimulationReport) printPlacements(p *term.Page, wide bool) {
 			name += fmt.Sprintf(" (x%d)", g.times)
 		}
 		if g.TokensPerSecond > 0 {
-			estimate = term.Grouped(int64(words.Round(float64(g.TokensPerSecond), 3))) + " tokens/s"
+			estimate = term.Grouped(int64(words.Round(float64(g.TokensPerSecond), g.Digits))) + " tokens/s"
 		}
 		row := []any{name, g.Strategy, g.Devices, g.Nodes, words.HumanBytes(g.MemoryBytes), estimate, micros(g.PlanMicros)}
 		if wide {

@@ -100,7 +100,8 @@ func placed(d *decision, spec *v1alpha1.ShardingPlanSpec, products map[string]in
 		PlanMicros: elapsed.Microseconds(), On: spec.NodeNames(),
 	}
 	if spec.Estimate != nil {
-		p.TokensPerSecond = spec.Estimate.TokensPerSecond.Value
+		rate := spec.Estimate.TokensPerSecond
+		p.TokensPerSecond, p.Digits = rate.Value, words.Digits(float64(rate.Low), float64(rate.High))
 	}
 	return p
 }

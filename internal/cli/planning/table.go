@@ -63,6 +63,9 @@ func (d *decision) summary() [][2]string {
 	if e := s.Estimate; e != nil {
 		rows = append(rows, estimateRows(e)...)
 	}
+	if d.byCost() {
+		rows = append(rows, d.unpriced())
+	}
 	for _, assumption := range s.Model.Assumptions {
 		rows = append(rows, [2]string{"Assumed", assumption})
 	}
@@ -83,6 +86,22 @@ func (d *decision) precisionText() string {
 }
 
 func (d *decision) training() bool { return d.placement.Spec.Workload.Training != nil }
+
+// byCost says whether the plan is to be the cheapest.
+func (d *decision) byCost() bool {
+	in := d.placement.Spec.Workload.Inference
+	return in != nil && in.Objective == v1alpha1.ObjectiveCost
+}
+
+// unpriced is the row that says that the devices of a plan have no known price, and by what they were ranked; nothing where they have one.
+func (d *decision) unpriced() [2]string {
+	e := d.plan.Spec.Estimate
+	text := "no price is known of these devices"
+	if d.byCost() {
+		text += ": the plan takes the fewest device-seconds a token"
+	}
+	return term.RowIf(e != nil && !d.training() && e.MicroUSDPerMillionTokens == 0, "Price", text)
+}
 
 // estimateRows are the numbers of an estimate with their ranges, what they rest on, and the price.
 func estimateRows(e *v1alpha1.Estimate) [][2]string {

@@ -158,12 +158,17 @@ func (a *asker) fits(p *v1alpha1.ModelPlacement) func(*v1alpha1.ModelPlacement, 
 	if err != nil {
 		return nil
 	}
+	var index fleet.Follower // most of a cluster is the same in the next
+	progress, asked := term.NewProgress(a.streams.Err, a.streams.Clock()), 0
 	return func(other *v1alpha1.ModelPlacement, in fleet.State) bool {
-		d := &decision{placement: other.DeepCopy()}
-		d.standing = m.standingOf(d.placement)
-		now := fleet.NewSnapshot(in)
-		_, err := plan.Within(a.ctx, now.Cluster(d.placement.UID, d.standing.own, d.standing.shuns), d.request(now, m, resolved))
-		return err == nil
+		asked++
+		return progress.While(func() error {
+			d := &decision{placement: other.DeepCopy()}
+			d.standing = m.standingOf(d.placement)
+			now := index.Follow(in)
+			_, err := plan.Within(a.ctx, now.Cluster(d.placement.UID, d.standing.own, d.standing.shuns), d.request(now, m, resolved))
+			return err
+		}, a.streams.Later(), fmt.Sprintf("the planner is asked what would be if something were otherwise, question %d", asked)) == nil
 	}
 }
 

@@ -66,7 +66,7 @@ func SiteOf(list []v1alpha1.SiteCalibration, streams term.Streams) *cost.Site {
 	}
 	compiled, failures := site.Compile(list, NowOf(streams))
 	for _, err := range failures {
-		_, _ = fmt.Fprintf(streams.Err, "warning: a measurement is left out: %s\n", term.Printable(err.Error()))
+		streams.Tell("warning: a measurement is left out: " + term.Printable(err.Error()))
 	}
 	return compiled
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/estimate"
 	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/plan/explain"
+	"github.com/rankwright/rankwright/pkg/replay"
 )
 
 // printServed writes what a deployment needs and delivers.
@@ -19,6 +20,7 @@ func printServed(p *term.Page, a *estimate.Answer, output term.Format) {
 		{"Model", fmt.Sprintf("%s, weights %s, KV cache %s", a.Model, a.Weights, a.KV)},
 		{"Devices", fmt.Sprintf("%d × %s, %s%s, %s", a.Devices, a.Device, degreesText(a.Degrees), copies(a.Replicas), a.Engine)},
 		{"Link", linkText(a.Link)},
+		lengthsRow(a.Lengths),
 	}
 	rows = append(rows, fitsRows(a.Fits, a.Reason)...)
 	if a.Fits {
@@ -32,6 +34,14 @@ func printServed(p *term.Page, a *estimate.Answer, output term.Format) {
 		explainMemory(p, a.Stages, e.Stages)
 		explainTimes(p, a, &e)
 	}
+}
+
+// lengthsRow says what lengths an answer is for and where they are from; nothing where means were asked for.
+func lengthsRow(l *replay.Lengths) [2]string {
+	if l == nil {
+		return [2]string{}
+	}
+	return [2]string{"Lengths", fmt.Sprintf("%d tokens in and %d out in the mean, deviations of %d %%, at most %d together: %s", l.Input, l.Output, l.Variation, l.Longest, l.Source)}
 }
 
 // figureRows are the times and the rate with their ranges, and what they were without the measurements of the site.
@@ -80,7 +90,7 @@ func linkText(l estimate.Link) string {
 // boundNames are what limits concurrency, in words.
 var boundNames = map[string]string{
 	"kvCache": "what the KV cache holds", "maxSequences": "the engine's limit of sequences", "requests": "the requests offered",
-	"concurrency": "what was asked", "maxTPOT": "the longest time per token",
+	"concurrency": "what was asked", "maxTPOT": "the longest time per token", "arrivals": "with which requests leave as fast as they arrive",
 }
 
 func concurrencyText(c *estimate.Concurrency) string {
@@ -167,7 +177,7 @@ func explainTimes(p *term.Page, a *estimate.Answer, e *estimate.Explanation) {
 func answer(streams term.Streams, output term.Format, object any, warnings []string, show func(*term.Page)) error {
 	if !output.Machine() {
 		for _, warning := range warnings {
-			_, _ = fmt.Fprintf(streams.Err, "warning: %s\n", term.Printable(warning))
+			streams.Tell("warning: " + term.Printable(warning))
 		}
 	}
 	return streams.Write(output, object, show)

@@ -3,7 +3,6 @@ package sizing
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,7 +50,7 @@ at full length.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return listModels(streams.Out, output)
+				return listModels(streams, output)
 			}
 			m, err := FindModel(args[0], streams)
 			if err != nil {
@@ -199,7 +198,7 @@ func printModel(p *term.Page, f *ModelFacts, wide bool) {
 	p.Sheet(rows)
 }
 
-func listModels(w io.Writer, output term.Format) error {
+func listModels(streams term.Streams, output term.Format) error {
 	var all []ModelFacts
 	for _, name := range model.Names() {
 		m, err := model.Lookup(name)
@@ -208,7 +207,7 @@ func listModels(w io.Writer, output term.Format) error {
 		}
 		all = append(all, factsOf(m))
 	}
-	return term.Write(w, output, all, func(p *term.Page) {
+	return streams.Write(output, all, func(p *term.Page) {
 		header := []string{"NAME", "PARAMETERS", "LAYERS", "WEIGHTS", "KV/TOKEN", "NATIVE", "CONTEXT"}
 		if output.Wide() {
 			header = append(header, "ACTIVE", "TENSOR DEGREES")

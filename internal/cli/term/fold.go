@@ -44,19 +44,39 @@ type room struct {
 	// gap is what stands between its columns, whole are those whose words are never shortened.
 	gap   int
 	whole []bool
+	// headed says that the first row is a header.
+	headed bool
+}
+
+// narrow says whether a table goes to a terminal that is narrower than what people read may be: its header is broken wherever it has a blank.
+func (r *room) narrow() bool { return r.terminal > 0 && r.terminal < LineWidth }
+
+// shorten lets long words lose what is in their middle.
+func (r *room) shorten(least []int) {
+	for i := range least {
+		if i >= len(r.whole) || !r.whole[i] {
+			least[i] = min(least[i], unbroken)
+		}
+	}
+}
+
+// closer is the gap at which a table has room on a narrow terminal: what is asked for, or less where shortened words are not enough.
+func (r *room) closer(rows [][]string) int {
+	_, least := measure(rows, r.headed)
+	r.shorten(least)
+	gap := r.gap
+	for ; r.narrow() && gap > 1 && excess(least, r.width, gap) > 0; gap-- {
+	}
+	return gap
 }
 
 // foldRows breaks the longest cells of a table so that its rows have room, where the words of its cells allow. A row becomes as many rows as its highest cell
 // has lines. Where a terminal has no room even then, long words lose what is in their middle.
 func foldRows(rows [][]string, in room) [][]string {
-	widths, least := measure(rows)
+	widths, least := measure(rows, in.headed && in.narrow())
 	folds := squeeze(widths, least, in.width, in.gap)
 	if in.terminal > 0 {
-		for i := range least {
-			if i >= len(in.whole) || !in.whole[i] {
-				least[i] = min(least[i], unbroken)
-			}
-		}
+		in.shorten(least)
 		folds = squeeze(widths, least, in.terminal, in.gap) || folds
 	}
 	if !folds {
@@ -69,15 +89,17 @@ func foldRows(rows [][]string, in room) [][]string {
 	return folded
 }
 
-// measure returns the widths of the columns, and how narrow they may become.
-func measure(rows [][]string) (widths, least []int) {
-	for _, row := range rows {
+// measure returns the widths of the columns, and how narrow they may become. The cells of a header that may be broken are, however short they are.
+func measure(rows [][]string, headed bool) (widths, least []int) {
+	for at, row := range rows {
 		for i, cell := range row {
 			if i == len(widths) {
 				widths, least = append(widths, 0), append(least, 0)
 			}
 			widths[i] = max(widths[i], columns(cell))
-			least[i] = max(least[i], min(columns(cell), unbroken))
+			if at > 0 || !headed {
+				least[i] = max(least[i], min(columns(cell), unbroken))
+			}
 			for word := range strings.FieldsSeq(cell) {
 				least[i] = max(least[i], columns(word))
 			}
@@ -88,12 +110,8 @@ func measure(rows [][]string) (widths, least []int) {
 
 // squeeze takes from the widest columns what is too much, and says whether anything was.
 func squeeze(widths, least []int, width, gap int) bool {
-	excess := gap*(len(widths)-1) - width
-	for _, w := range widths {
-		excess += w
-	}
 	squeezed := false
-	for ; excess > 0; excess-- {
+	for much := excess(widths, width, gap); much > 0; much-- {
 		widest := -1
 		for i := range widths {
 			if widths[i] > least[i] && (widest < 0 || widths[i] > widths[widest]) {
@@ -107,6 +125,15 @@ func squeeze(widths, least []int, width, gap int) bool {
 		squeezed = true
 	}
 	return squeezed
+}
+
+// excess is by how many columns a table is too wide.
+func excess(widths []int, width, gap int) int {
+	much := gap*(len(widths)-1) - width
+	for _, w := range widths {
+		much += w
+	}
+	return much
 }
 
 func foldRow(row []string, widths []int) [][]string {

@@ -50,6 +50,25 @@ func TestShortCellsStayWhole(t *testing.T) {
 	}
 }
 
+// TestColumnsComeCloser: where a narrow terminal has no room for amounts as they are, headers are broken and less stands between columns.
+func TestColumnsComeCloser(t *testing.T) {
+	header, row := []string{"STAGE"}, []string{"0"}
+	for range 6 {
+		header, row = append(header, "USD A DEVICE"), append(row, "+ 81.4 GiB")
+	}
+	for width, want := range map[int]string{
+		LineWidth: "0       + 81.4 GiB     + 81.4 GiB     + 81.4 GiB     + 81.4 GiB     + 81.4 GiB     + 81.4 GiB\n",
+		80:        "0      + 81.4 GiB  + 81.4 GiB  + 81.4 GiB  + 81.4 GiB  + 81.4 GiB  + 81.4 GiB\n",
+		72:        "0     + 81.4 GiB + 81.4 GiB + 81.4 GiB + 81.4 GiB + 81.4 GiB + 81.4 GiB\n",
+	} {
+		p := Page{Width: width}
+		p.Table(header, [][]string{row})
+		if !strings.HasSuffix(p.String(), want) {
+			t.Errorf("on %d columns\n%s", width, p.String())
+		}
+	}
+}
+
 // TestFoldKeepsWords: folding changes blanks alone, and a line is too long only where a word is.
 func TestFoldKeepsWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

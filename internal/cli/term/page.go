@@ -90,15 +90,17 @@ func (p *Page) Grid(header []string, rows [][]string, gap int) { p.grid(header, 
 
 // grid is Grid with columns whose cells stay whole.
 func (p *Page) grid(header []string, rows [][]string, gap int, whole []bool) {
-	var out strings.Builder
-	table := tabwriter.NewWriter(&out, 0, 8, gap, ' ', 0)
 	if len(header) > 0 {
 		rows = slices.Concat([][]string{header}, rows)
 	}
 	rows = printable(rows)
 	if !p.Wide {
-		rows = foldRows(rows, room{p.Columns(), p.Terminal(), gap, whole})
+		in := room{p.Columns(), p.Terminal(), gap, whole, len(header) > 0}
+		in.gap = in.closer(rows)
+		rows, gap = foldRows(rows, in), in.gap
 	}
+	var out strings.Builder
+	table := tabwriter.NewWriter(&out, 0, 8, gap, ' ', 0)
 	for _, row := range rows {
 		_, _ = fmt.Fprintln(table, strings.Join(row, "\t"))
 	}

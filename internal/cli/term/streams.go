@@ -100,6 +100,15 @@ func Attach(root *cobra.Command, streams Streams) Streams {
 	return streams
 }
 
+// Tell writes a message to the errors, no wider than a terminal.
+func (s Streams) Tell(message string) {
+	for line := range strings.Lines(message) {
+		for _, folded := range Fold(strings.TrimSuffix(line, "\n"), (&Page{Width: s.Width}).Columns(), leading(line)+"  ") {
+			_, _ = fmt.Fprintln(s.Err, folded)
+		}
+	}
+}
+
 // Execute runs a command line and returns its exit code.
 func Execute(ctx context.Context, newRoot func(Streams) *cobra.Command, args []string, streams Streams) int {
 	root := newRoot(streams)
@@ -113,7 +122,7 @@ func Execute(ctx context.Context, newRoot func(Streams) *cobra.Command, args []s
 	case errors.Is(err, ErrAlert):
 		return ExitAlert
 	}
-	_, _ = fmt.Fprintln(streams.Err, "error:", err)
+	streams.Tell("error: " + err.Error())
 	if errors.As(err, new(usageError)) {
 		_, _ = fmt.Fprintf(streams.Err, "See '%s --help' for usage.\n", ran.CommandPath())
 		return ExitUsage

@@ -21,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/controllers/placement"
 	"github.com/rankwright/rankwright/internal/cli/clitest"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/shape"
@@ -221,7 +220,7 @@ func TestStories(t *testing.T) {
 	for _, story := range stories {
 		t.Run(story.name, func(t *testing.T) {
 			w := newWorld(t, "story-"+story.name)
-			w.planner = placement.DefaultPlanner
+			w.planner = operation.Unhurried
 			w.operate(nil)
 			w.addNode("a", 2)
 			w.addNode("b", 2)

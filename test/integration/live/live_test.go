@@ -14,6 +14,7 @@ func TestCommands(t *testing.T) {
 		{"top of what is seen", topUnseen},
 		{"tree", tree},
 		{"why", whyOf},
+		{"why tells", whyTells},
 		{"on narrow terminals", narrow},
 		{"ui", ui},
 		{"completion", completes},

@@ -14,6 +14,7 @@ func narrow(w *world) {
 		80: {
 			"top", "top devices", "top nodes", "top products", "top placements -A", "tree mp/tensor", "tree mp/pipeline", "tree mp/single", "tree mp/too-large",
 			"why mp/single", "why mp/tensor", "why mp/too-large", "why pod/single-0", "why node/h100-0", "why node/mi300x-0", "why device/mi300x-0/amd-0000:c7:00.0",
+			"explain mp/tensor", "explain mp/pipeline", "diff mp/tensor", "recommend --model Llama-3.1-8B", "recommend --model Llama-3.1-405B",
 		},
 		term.LineWidth: {
 			"top", "top devices", "top nodes", "top products", "top placements -A", "tree mp/tensor", "why mp/too-large", "explain mp/tensor", "explain mp/pipeline", "diff mp/tensor",
@@ -21,8 +22,8 @@ func narrow(w *world) {
 		},
 	} {
 		for _, command := range commands {
-			out := w.run(columns, w.kubeconfig, append(strings.Fields(command), "-n", home)...).Out
-			clitest.Narrow(w.T, fmt.Sprintf("%s on %d columns", command, columns), out, columns, "Try:", "kubectl ")
+			out := w.run(columns, w.kubeconfig, append(strings.Fields(command), "-n", home)...)
+			clitest.Narrow(w.T, fmt.Sprintf("%s on %d columns", command, columns), out.Out+out.Err, columns, "Try:", "kubectl ")
 		}
 	}
 }

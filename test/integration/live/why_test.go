@@ -3,10 +3,14 @@ package live
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +23,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/operator"
 	"github.com/rankwright/rankwright/controllers/placement"
+	"github.com/rankwright/rankwright/internal/cli"
 	"github.com/rankwright/rankwright/internal/cli/clitest"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/binding"
@@ -74,8 +79,9 @@ var situations = []situation{
 		reason: "WrongEngine", command: "kubectl patch mp vendor", evidence: "engine does not run", ends: true,
 	},
 	{
-		name: "quota", hosts: []string{l40s}, edit: tensor(4),
-		reason: "QuotaExceeded", command: "kubectl rankwright top placements -n team-poor", evidence: "The plan needs 4 devices. This namespace may have 2 in plans",
+		name: "quota", hosts: []string{l40s, l40s}, edit: tensor(4), before: func(w *world, s *situation) { w.placeBeside(s, "smaller", tensor(2)) },
+		reason: "QuotaExceeded", command: "kubectl patch mp smaller -n team-poor", evidence: "The plan needs 4 devices. This namespace may have 4 in plans, of which its other plans hold 2",
+		ends: true,
 	},
 	{
 		name: "claim", hosts: []string{l40s}, edit: func(s *v1alpha1.ModelPlacementSpec) { tensor(4)(s); s.Enforcement = v1alpha1.EnforcementClaim },
@@ -102,7 +108,7 @@ func TestWhyPodsArePending(t *testing.T) {
 	for _, name := range []string{"team-b", poor} {
 		w.Must(client.IgnoreAlreadyExists(w.Create(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})))
 	}
-	tenants, err := placement.ParseTenants([]byte("- namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: " + poor + "}}\n  devices: 2\n"))
+	tenants, err := placement.ParseTenants([]byte("- namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: " + poor + "}}\n  devices: 4\n"))
 	w.Must(err)
 	w.RunOperator(operator.Options{Webhook: w.Webhook(), Tenants: tenants})
 	w.AwaitWebhook()
@@ -171,16 +177,7 @@ func (s *situation) try(w *world) {
 // pend makes the placement of a situation and a pod of it, and waits until the operator has decided.
 func (w *world) pend(s *situation) *corev1.Pod {
 	w.Helper()
-	p := w.example("single")
-	p.Name, p.Namespace = s.name, s.namespace()
-	p.Spec.Devices = &v1alpha1.DeviceRequirements{NodeLabelSelector: &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"pool": v1alpha1.LabelValue(s.name)}}}
-	s.edit(&p.Spec)
-	w.Must(w.Create(w.Context(), p))
-	w.Eventually("placement "+s.name+" is decided", func(ctx context.Context) bool {
-		w.Must(w.Get(ctx, client.ObjectKeyFromObject(p), p))
-		placed := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionPlaced)
-		return placed != nil && placed.Reason != "Planning" && (placed.Status == metav1.ConditionFalse || p.Status.Mesh != "")
-	})
+	p := w.placeBeside(s, s.name, s.edit)
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: s.name + "-pod", Labels: map[string]string{v1alpha1.LabelPlacement: s.name, binding.LabelIndex: "0"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "engine", Image: "engine"}}, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}},
@@ -190,6 +187,22 @@ func (w *world) pend(s *situation) *corev1.Pod {
 	}
 	w.Must(w.Create(w.Context(), pod))
 	return pod
+}
+
+// placeBeside makes a placement on the hosts of a situation, and waits until the operator has decided.
+func (w *world) placeBeside(s *situation, name string, edit func(*v1alpha1.ModelPlacementSpec)) *v1alpha1.ModelPlacement {
+	w.Helper()
+	p := w.example("single")
+	p.Name, p.Namespace = name, s.namespace()
+	p.Spec.Devices = &v1alpha1.DeviceRequirements{NodeLabelSelector: &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"pool": v1alpha1.LabelValue(s.name)}}}
+	edit(&p.Spec)
+	w.Must(w.Create(w.Context(), p))
+	w.Eventually("placement "+name+" is decided", func(ctx context.Context) bool {
+		w.Must(w.Get(ctx, client.ObjectKeyFromObject(p), p))
+		placed := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionPlaced)
+		return placed != nil && placed.Reason != "Planning" && (placed.Status == metav1.ConditionFalse || p.Status.Mesh != "")
+	})
+	return p
 }
 
 // takeDevice gives a device to a pod of no placement.
@@ -307,6 +320,23 @@ func whyOf(w *world) {
 	tenant := w.run(0, w.of("tenant"), "why", "mp/too-large", "-n", home)
 	if tenant.Code != term.ExitOK || !strings.HasPrefix(tenant.Out, "Cause:   The model is too large: one copy needs") || !strings.Contains(tenant.Out, "Not permitted: acceleratorinventories, nodes, leases") {
 		w.Errorf("a tenant: exit code %d, errors %q, output %s", tenant.Code, tenant.Err, tenant.Out)
+	}
+}
+
+// whyTells asks for what takes long by its clock: the user is told what is waited for. A question may be answered before any time has passed.
+func whyTells(w *world) {
+	var errs bytes.Buffer
+	var seconds atomic.Int64
+	passed := make(chan time.Time)
+	close(passed)
+	streams := term.Streams{
+		In: strings.NewReader(""), Out: io.Discard, Err: &errs, After: func(time.Duration) <-chan time.Time { return passed },
+		Now: func() time.Time { return time.Unix(seconds.Add(1), 0) },
+	}
+	code := cli.Run(w.Context(), []string{"why", "mp/too-large", "-n", home, "--kubeconfig", w.kubeconfig}, streams)
+	want := regexp.MustCompile(`(?m)^the planner is asked what would be if something were otherwise, question \d+, for \d+s so far$`)
+	if code != term.ExitOK || !want.MatchString(errs.String()) {
+		w.Errorf("exit code %d, errors %q; want %q", code, errs.String(), want)
 	}
 }
 

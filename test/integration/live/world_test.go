@@ -193,7 +193,7 @@ func (w *world) run(columns int, kubeconfig string, args ...string) clitest.Resu
 		args = append(slices.Clone(args), "--kubeconfig", kubeconfig)
 	}
 	code := cli.Run(w.Context(), args, streams)
-	return clitest.Result{Out: out.String(), Err: errs.String(), Code: code}
+	return clitest.Result{Out: out.String(), Err: clitest.Unfolded(errs.String()), Folded: errs.String(), Code: code}
 }
 
 // ok runs a command that contacts no cluster.

@@ -55,7 +55,7 @@ func TestIndexIsConfirmedByTheAPIServer(t *testing.T) {
 				i.Status.Allocations = []v1alpha1.Allocation{{Device: operation.DeviceID(0), Namespace: "other", Pod: "stranger"}}
 			})
 		}, []string{"n1"}},
-		{"a pod of a placement", func() { w.runPod("pod", "n1", map[string]string{v1alpha1.LabelPlacement: "llm"}) }, []string{"n1"}},
+		{"a pod of a placement", func() { w.runPod("pod", map[string]string{v1alpha1.LabelPlacement: "llm"}) }, []string{"n1"}},
 		{"the inventory is gone", func() {
 			var inventory v1alpha1.AcceleratorInventory
 			w.Must(w.Get(w.Context(), client.ObjectKey{Name: "n1"}, &inventory))

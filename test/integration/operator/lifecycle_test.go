@@ -152,7 +152,7 @@ func TestPodsHoldDevicesAfterTheirPlacement(t *testing.T) {
 	w.addNode("n1", 2)
 	w.place(w.PlacementOf("first", 1, 1))
 	plan := w.awaitPlan("first", "first-1")
-	pod := w.runPod("first-0", "n1", map[string]string{v1alpha1.LabelPlacement: "first", v1alpha1.LabelPlan: plan.Name})
+	pod := w.runPod("first-0", map[string]string{v1alpha1.LabelPlacement: "first", v1alpha1.LabelPlan: plan.Name})
 	bound := client.MergeFrom(pod.DeepCopy())
 	pod.Annotations = map[string]string{
 		v1alpha1.AnnotationPlacementUID: string(plan.Spec.Placement.UID), v1alpha1.AnnotationDevices: string(operation.DeviceID(0)),
@@ -176,12 +176,13 @@ func TestPodsHoldDevicesAfterTheirPlacement(t *testing.T) {
 	w.Eventually("the first placement is placed anew", func(context.Context) bool { return placed(w.placement("first")).Reason == v1alpha1.ReasonPlaced })
 }
 
-func (w world) runPod(name, node string, labels map[string]string) *corev1.Pod {
+// runPod runs a pod on node n1.
+func (w world) runPod(name string, labels map[string]string) *corev1.Pod {
 	w.Helper()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: testNamespace, Name: name, Labels: labels},
 		Spec: corev1.PodSpec{
-			NodeName: node, AutomountServiceAccountToken: new(bool), ServiceAccountName: "default",
+			NodeName: "n1", AutomountServiceAccountToken: new(bool), ServiceAccountName: "default",
 			Containers: []corev1.Container{{Name: "model", Image: "model"}},
 		},
 	}

@@ -207,7 +207,7 @@ func TestLosses(t *testing.T) {
 				t.Fatalf("losses %+v", l)
 			}
 			w.awaitLostRank(c.reason)
-			w.pass(now, c.grace+losses.Window-time.Second, "n2")
+			w.pass(now, max(c.grace, losses.Window)-time.Second, "n2")
 			if got := w.placement("llm").Status.Plan; got != "llm-1" {
 				t.Fatalf("plan %s before the grace is over", got)
 			}

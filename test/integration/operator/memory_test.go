@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -110,6 +112,58 @@ func TestWhatWasWrittenIsNotListedAgain(t *testing.T) {
 	_, err = l.Settle(t.Context(), everyPlan)
 	w.Must(err)
 	check("the informer shows a plan of somebody else", "get rankwright-ledger", "list")
+}
+
+// What was remembered is read again where it may be wrong: what a write of the ledger did is not known, a plan to be made exists already, or one
+// to be activated was changed.
+func TestWhatMayBeWrongIsReadAgain(t *testing.T) {
+	again := log{"get rankwright-ledger", "list"}
+	for name, spoil := range map[string]func(w world, writes *interceptor.Funcs) error{
+		"the outcome of a write is not known": func(_ world, writes *interceptor.Funcs) error {
+			lost := errors.New("the answer is lost")
+			writes.Patch = func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption) error {
+				return errors.Join(c.Patch(ctx, o, patch, options...), lost)
+			}
+			return lost
+		},
+		"another made a plan of the name": func(w world, _ *interceptor.Funcs) error {
+			w.Must(w.Create(w.Context(), planOf("c", 1, pool[2:])))
+			return ledger.ErrConflict
+		},
+		"a committed plan was changed": func(_ world, writes *interceptor.Funcs) error {
+			writes.Patch = func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption) error {
+				made := planOf("c", 1, nil)
+				change := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"changed":"true"}}}`))
+				return errors.Join(c.Patch(ctx, o, patch, options...), c.Patch(ctx, made, change))
+			}
+			return ledger.ErrConflict
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, justLedger)
+			var asked log
+			writes := &interceptor.Funcs{}
+			l := w.ledger(asked.wrap(interceptor.NewClient(w.WithWatch, interceptor.Funcs{
+				Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption) error {
+					if writes.Patch != nil {
+						return writes.Patch(ctx, c, o, patch, options...)
+					}
+					return c.Patch(ctx, o, patch, options...)
+				},
+			})))
+			w.begin(l)
+			want := spoil(w, writes)
+			if _, err := reserve(t.Context(), l, widePool.take("c", 1)); !errors.Is(err, want) {
+				t.Fatalf("got %v, want %v", err, want)
+			}
+			*writes, asked = interceptor.Funcs{}, nil
+			_, err := l.Settle(t.Context(), everyPlan)
+			w.Must(err)
+			if len(asked) < len(again) || !slices.Equal(asked[:len(again)], again) {
+				t.Errorf("what was asked next is %v, want it to begin with %v", asked, again)
+			}
+		})
+	}
 }
 
 // A plan that was deleted holds its devices until it is known to be gone: a finalizer may keep it.

@@ -39,7 +39,7 @@ func keySecret() *corev1.Secret {
 // runVerifying makes a bound pod that verifies, and says that it began at a time.
 func (w world) runVerifying(index int, began time.Time) *corev1.Pod {
 	w.Helper()
-	pod := w.runPod(fmt.Sprintf("llm-%d", index), "n1", map[string]string{
+	pod := w.runPod(fmt.Sprintf("llm-%d", index), map[string]string{
 		v1alpha1.LabelPlacement: "llm", v1alpha1.LabelPlan: "llm-1", binding.LabelIndex: fmt.Sprint(index),
 	})
 	w.setVerifier(pod, began, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})

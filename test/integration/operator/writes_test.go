@@ -201,7 +201,7 @@ func byName(ctx context.Context, c *fleet.Cluster, r shape.Request) (*v1alpha1.S
 	if strings.HasPrefix(r.Placement.Name, "llm") {
 		return operation.FirstFit(ctx, c, r)
 	}
-	return placement.DefaultPlanner(ctx, c, r)
+	return operation.Unhurried(ctx, c, r)
 }
 
 // TestRestartWritesNothing: an operator that starts on a cluster where all is said writes of what comes later alone.

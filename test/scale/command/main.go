@@ -50,7 +50,8 @@ func run(ctx context.Context) error {
 	flags.DurationVar(&o.Rest, "rest", time.Minute, "time for which the operator's calls are counted while nothing is asked for")
 	flags.DurationVar(&o.Settle, "settle", 20*time.Minute, "longest time that a phase may take")
 	flags.StringVar(&o.Operator.WebhookHost, "webhook-host", "", "address at which the API server of -kubeconfig reaches the webhook on this machine (none: it is not measured)")
-	flags.StringVar(&o.Operator.Profile, "profile", "", "file to write a profile of the operator's processor time to")
+	flags.StringVar(&o.Operator.Profiles, "profiles", "", "folder to write profiles of the operator's processor time and memory to, two a phase")
+	flags.StringVar(&o.Operator.Memory, "memory", "", "what the operator's container may take, such as 450Mi (none: no limit)")
 	kubeconfig := flags.String("kubeconfig", "", "cluster with Rankwright's kinds and without its operator, in place of an API server of its own")
 	beside := flags.Bool("peers", false, "measure Kueue and kube-scheduler beside the operator, with -nodes and -placements, and nothing else")
 	if err := flags.Parse(os.Args[1:]); err != nil {

@@ -243,9 +243,9 @@ func SetTrainingSpreads(c *cost.TrainingCalibration, observations, recipes []tru
 		for _, list := range leaveOutTraining(observations, observations, scheme, at) {
 			off = append(off, list...)
 		}
-		last = max(last, math.Round(Quantile(off, coverage)*1e3)/1e3)
+		last = max(last, math.Ceil(Quantile(off, coverage)*1e3)/1e3)
 		if off = TrainingOff(c, AtBasis(c, recipes, cost.SameFamily+cost.Basis(i))); len(off) >= fewestRecipes {
-			last = max(last, math.Round(Quantile(off, coverage)*1e3)/1e3)
+			last = max(last, math.Ceil(Quantile(off, coverage)*1e3)/1e3)
 		}
 		c.Spreads[i] = last
 	}

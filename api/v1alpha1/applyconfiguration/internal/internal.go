@@ -2125,6 +2125,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: largestDeviceMiB
       type:
         scalar: numeric
+    - name: neededDevices
+      type:
+        scalar: numeric
     - name: neededMiB
       type:
         scalar: numeric

@@ -88,7 +88,8 @@ function tell(word) {
   lost = word === 'lost';
   if (!lost) heard = Date.now();
   const silent = { since: heard, why: 'The plugin does not answer: kubectl rankwright ui ended, or is held up' };
-  standing.show(lost ? silent : app.fleet.outage, app.fleet.totals?.source.kind === 'Cluster' ? 'live' : '');
+  const kind = app.fleet.totals?.source.kind;
+  standing.show(lost ? silent : app.fleet.outage, { undefined: 'reading', Cluster: 'live' }[kind] ?? '');
 }
 
 const themes = ['', 'light', 'dark'];

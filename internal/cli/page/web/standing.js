@@ -8,7 +8,8 @@ export class Standing {
 
   // show takes over what stands in the way, or that nothing does, and what to call a page that is kept up to date.
   show(outage, word) {
-    const text = outage ? outage.why + '. What you see is from ' + moment(outage.since) + '.' : '';
+    const what = outage?.awaited ? 'Nothing can be shown yet: ' + outage.awaited + ' are awaited since ' : 'What you see is from ';
+    const text = outage ? outage.why + '. ' + what + moment(outage.since) + '.' : '';
     this.live.className = outage ? 'lost' : 'live';
     set(this.live, outage ? 'not updated' : word);
     set(this.why, text);

@@ -11,8 +11,10 @@ type ShortfallApplyConfiguration struct {
 	NeededMiB *int64 `json:"neededMiB,omitempty"`
 	// Memory that a plan may use on all matching devices together, in MiB (2^20 bytes).
 	FreeMiB *int64 `json:"freeMiB,omitempty"`
-	// Number of devices that match spec.devices and are free.
+	// Number of devices that match spec.devices and are free; where the namespace's quota refuses a plan (QuotaExceeded), those that are left of it.
 	FreeDevices *int32 `json:"freeDevices,omitempty"`
+	// Number of devices of the plan that the namespace's quota refuses (QuotaExceeded).
+	NeededDevices *int32 `json:"neededDevices,omitempty"`
 	// Free memory of the matching device that has most, in MiB (2^20 bytes).
 	LargestDeviceMiB *int64 `json:"largestDeviceMiB,omitempty"`
 	// The smallest change of each kind with which the model would fit, from the one that costs least.
@@ -46,6 +48,14 @@ func (b *ShortfallApplyConfiguration) WithFreeMiB(value int64) *ShortfallApplyCo
 // If called multiple times, the FreeDevices field is set to the value of the last call.
 func (b *ShortfallApplyConfiguration) WithFreeDevices(value int32) *ShortfallApplyConfiguration {
 	b.FreeDevices = &value
+	return b
+}
+
+// WithNeededDevices sets the NeededDevices field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the NeededDevices field is set to the value of the last call.
+func (b *ShortfallApplyConfiguration) WithNeededDevices(value int32) *ShortfallApplyConfiguration {
+	b.NeededDevices = &value
 	return b
 }
 
