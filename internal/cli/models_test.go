@@ -96,7 +96,7 @@ func TestModelsFitOnSavedInventory(t *testing.T) {
 func TestModelsTellsHowFarItIs(t *testing.T) {
 	for step, want := range map[time.Duration]bool{time.Second: true, time.Millisecond: false} {
 		var out, errs bytes.Buffer
-		command := planning.NewModels(term.Streams{Out: &out, Err: &errs}, stepping(step))
+		command := planning.NewModels(term.Streams{Out: &out, Err: &errs, Now: stepping(step)})
 		command.SetArgs([]string{"--fit", "--device", "L4", "--devices", "1"})
 		if err := command.ExecuteContext(t.Context()); err != nil {
 			t.Fatal(err)

@@ -5,7 +5,6 @@ package cli
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,8 +67,8 @@ line is wrong, and 3 where an alert of detect is met or diff finds that somethin
 			live.NewCordon(streams), live.NewUncordon(streams), live.NewReplan(streams), live.NewVerify(streams), live.NewRecord(streams),
 		}},
 		{"alone", "Commands that contact none:", []*cobra.Command{
-			host.NewDetect(streams), sizing.NewModel(streams), planning.NewModels(streams, time.Now), sizing.NewEstimate(streams, time.Now),
-			sizing.NewCost(streams), sizing.NewTrain(streams), planning.NewSimulate(streams, time.Now), ranks.NewMesh(streams), ranks.NewExport(streams),
+			host.NewDetect(streams), sizing.NewModel(streams), planning.NewModels(streams), sizing.NewEstimate(streams),
+			sizing.NewCost(streams), sizing.NewTrain(streams), planning.NewSimulate(streams), ranks.NewMesh(streams), ranks.NewExport(streams),
 			calibrate.New(streams),
 		}},
 	} {

@@ -35,7 +35,7 @@ func simulate(t *testing.T, stdin string, args ...string) (clitest.Result, error
 func simulateAt(t *testing.T, step time.Duration, stdin string, args ...string) (clitest.Result, error) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	command := planning.NewSimulate(term.Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs}, stepping(step))
+	command := planning.NewSimulate(term.Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs, Now: stepping(step)})
 	command.SilenceErrors, command.SilenceUsage = true, true
 	command.SetArgs(args)
 	err := command.ExecuteContext(t.Context())

@@ -81,7 +81,7 @@ func ask(t *testing.T, q *question) answer {
 		}
 		in := strings.NewReader(out.String())
 		out.Reset()
-		if code = cli.Run(t.Context(), words(args), term.Streams{In: in, Out: &out, Err: &errs}); code != term.ExitOK {
+		if code = cli.Run(t.Context(), words(args), term.Streams{In: in, Out: &out, Err: &errs, Now: clitest.Still()}); code != term.ExitOK {
 			break
 		}
 	}

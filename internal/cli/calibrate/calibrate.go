@@ -96,13 +96,13 @@ func (f *flags) run(ctx context.Context, streams term.Streams, files []string, o
 			return fmt.Errorf("%s: %w", read[i].Source.File, err)
 		}
 		if read[i].Source.Time.IsZero() {
-			read[i].Source.Time.Time = sizing.NowOf(streams).UTC().Truncate(time.Second)
+			read[i].Source.Time.Time = streams.Clock()().UTC().Truncate(time.Second)
 		}
 	}
 	if err := merge(kept, read); err != nil {
 		return err
 	}
-	rows, err := compare(kept.Spec.Measurements, sizing.NowOf(streams))
+	rows, err := compare(kept.Spec.Measurements, streams.Clock()())
 	if err != nil {
 		return err
 	}

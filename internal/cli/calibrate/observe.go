@@ -35,7 +35,7 @@ func (f *flags) observe(ctx context.Context, streams term.Streams) ([]v1alpha1.M
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", address, err)
 	}
-	list := site.Between(before, after, f.window, sizing.NowOf(streams).UTC().Truncate(time.Second))
+	list := site.Between(before, after, f.window, streams.Clock()().UTC().Truncate(time.Second))
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s: no engine answered a request within %s: start a benchmark, or give a longer --window", address, f.window)
 	}
@@ -51,7 +51,7 @@ func (f *flags) observe(ctx context.Context, streams term.Streams) ([]v1alpha1.M
 // scrapes are the metrics at the beginning and at the end of the window: of an engine from now on, of a Prometheus until now.
 func (f *flags) scrapes(ctx context.Context, streams term.Streams) (before, after site.Scrape, err error) {
 	if f.prometheus != "" {
-		now := sizing.NowOf(streams)
+		now := streams.Clock()()
 		if before, err = f.queried(ctx, streams, now.Add(-f.window)); err != nil {
 			return nil, nil, err
 		}

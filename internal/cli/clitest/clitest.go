@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +29,12 @@ type Result struct {
 	Code             int
 }
 
+// Still is a clock that stands still, so that what takes long on a busy machine does not say so.
+func Still() func() time.Time {
+	now := time.Now()
+	return func() time.Time { return now }
+}
+
 // Run runs a command line whose commands newRoot makes.
 func Run(t *testing.T, newRoot func(term.Streams) *cobra.Command, stdin string, args ...string) Result {
 	t.Helper()
@@ -38,7 +45,7 @@ func Run(t *testing.T, newRoot func(term.Streams) *cobra.Command, stdin string, 
 func RunAt(t *testing.T, newRoot func(term.Streams) *cobra.Command, columns int, stdin string, args ...string) Result {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code := term.Execute(t.Context(), newRoot, args, term.Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs, Width: columns})
+	code := term.Execute(t.Context(), newRoot, args, term.Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs, Width: columns, Now: Still()})
 	return Result{Out: out.String(), Err: Unfolded(errs.String()), Folded: errs.String(), Code: code}
 }
 

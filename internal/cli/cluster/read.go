@@ -30,7 +30,7 @@ const pageSize = 500
 // allowed.
 func (c *Cluster) Read(ctx context.Context, streams term.Streams, names ...string) (*Objects, error) {
 	read := make([]listed, len(names))
-	told := &progress{Progress: term.NewProgress(streams.Err, streams.Clock())}
+	told := &progress{Progress: streams.Progress()}
 	reads, ctx := errgroup.WithContext(ctx)
 	for i, name := range names {
 		reads.Go(func() (err error) {

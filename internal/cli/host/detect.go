@@ -101,7 +101,7 @@ const minInterval = 100 * time.Millisecond
 // work understands the flags, all of them before anything is read.
 func (o *detectOptions) work(streams term.Streams, intervalGiven bool) (*detection, error) {
 	d := &detection{
-		detectOptions: o, streams: streams, now: time.Now,
+		detectOptions: o, streams: streams, now: streams.Clock(),
 		look:  func(ctx context.Context) (scan, error) { return o.look(ctx, streams.Log()) },
 		pause: func(ctx context.Context) bool { return pause(ctx, o.interval) },
 	}

@@ -66,7 +66,7 @@ func (o *recordOptions) run(ctx context.Context, streams term.Streams, text stri
 	}
 	var recording bytes.Buffer
 	work := func() error { return agent.Run(ctx, &recording, "record", flags...) }
-	if err := term.NewProgress(streams.Err, streams.Clock()).While(work, streams.Later(), fmt.Sprintf("pod %s records node %s", agent.Name, target.Name)); err != nil {
+	if err := streams.Progress().While(work, fmt.Sprintf("pod %s records node %s", agent.Name, target.Name)); err != nil {
 		return err
 	}
 	if _, err := host.ReadRecording(bytes.NewReader(recording.Bytes())); err != nil {

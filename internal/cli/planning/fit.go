@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/host"
@@ -42,7 +41,7 @@ type FittedModel struct {
 	Estimate     *v1alpha1.Estimate `json:"estimate,omitempty"`
 }
 
-func runFit(ctx context.Context, streams term.Streams, now func() time.Time, flags *modelsFlags, changed func(string) bool) error {
+func runFit(ctx context.Context, streams term.Streams, flags *modelsFlags, changed func(string) bool) error {
 	m, err := flags.devices(ctx, streams)
 	if err != nil {
 		return err
@@ -51,7 +50,7 @@ func runFit(ctx context.Context, streams term.Streams, now func() time.Time, fla
 	if err != nil {
 		return err
 	}
-	cluster, progress := m.Snapshot().Cluster("", nil, nil), term.NewProgress(streams.Err, now)
+	cluster, progress := m.Snapshot().Cluster("", nil, nil), streams.Progress()
 	fit := Fit{Devices: devicesOf(m), Models: make([]FittedModel, len(models))}
 	if len(fit.Devices) == 0 {
 		return errors.New("no accelerators found: name some with --device, or give an inventory with -f")

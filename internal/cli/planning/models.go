@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,8 +21,8 @@ type modelsFlags struct {
 	output term.Format
 }
 
-// NewModels returns the command `kubectl rankwright models`, which reads the time from now.
-func NewModels(streams term.Streams, now func() time.Time) *cobra.Command {
+// NewModels returns the command `kubectl rankwright models`.
+func NewModels(streams term.Streams) *cobra.Command {
 	var flags modelsFlags
 	command := &cobra.Command{
 		Use:   "models [--fit [flags]]",
@@ -50,7 +49,7 @@ says otherwise. With -o wide the models that do not fit are listed with the reas
 		RunE: func(command *cobra.Command, _ []string) error {
 			changed := command.Flags().Changed
 			if flags.fit {
-				return runFit(command.Context(), streams, now, &flags, changed)
+				return runFit(command.Context(), streams, &flags, changed)
 			}
 			if flags.on.Given() {
 				return term.Usagef("devices without --fit: add that to see which models run on them")

@@ -3,7 +3,6 @@ package planning
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -46,8 +45,8 @@ type clusterFlags struct {
 	added, removed    []string
 }
 
-// NewSimulate returns the command `kubectl rankwright simulate`, which reads the time from now.
-func NewSimulate(streams term.Streams, now func() time.Time) *cobra.Command {
+// NewSimulate returns the command `kubectl rankwright simulate`.
+func NewSimulate(streams term.Streams) *cobra.Command {
 	var flags simulateFlags
 	command := &cobra.Command{
 		Use:   "simulate --shape SHAPE[=SHARE]...",
@@ -66,7 +65,7 @@ func NewSimulate(streams term.Streams, now func() time.Time) *cobra.Command {
   kubectl rankwright plan -f ./racks -f placement.yaml`,
 		Args: term.Arguments(0, "simulate takes flags only"),
 		RunE: func(command *cobra.Command, _ []string) error {
-			return runSimulate(command.Context(), streams, now, &flags, command.Flags().Changed)
+			return runSimulate(command.Context(), streams, &flags, command.Flags().Changed)
 		},
 	}
 	flags.cluster.add(command)
@@ -97,7 +96,7 @@ func (c *clusterFlags) add(command *cobra.Command) {
 	}
 }
 
-func runSimulate(ctx context.Context, streams term.Streams, now func() time.Time, flags *simulateFlags, changed func(string) bool) error {
+func runSimulate(ctx context.Context, streams term.Streams, flags *simulateFlags, changed func(string) bool) error {
 	spec, err := flags.cluster.spec()
 	if err != nil {
 		return err
@@ -110,7 +109,7 @@ func runSimulate(ctx context.Context, streams term.Streams, now func() time.Time
 	if err != nil {
 		return term.Usagef("cluster: %w", err)
 	}
-	s := simulation{now: now, progress: term.NewProgress(streams.Err, now), asked: asked, untilFull: flags.untilFull}
+	s := simulation{now: streams.Clock(), progress: streams.Progress(), asked: asked, untilFull: flags.untilFull}
 	if flags.folder != "" {
 		if err := writeNodes(ctx, flags.folder, nodes, s.progress); err != nil {
 			return err

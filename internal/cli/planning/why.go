@@ -159,7 +159,7 @@ func (a *asker) fits(p *v1alpha1.ModelPlacement) func(*v1alpha1.ModelPlacement, 
 		return nil
 	}
 	var index fleet.Follower // most of a cluster is the same in the next
-	progress, asked := term.NewProgress(a.streams.Err, a.streams.Clock()), 0
+	progress, asked := a.streams.Progress(), 0
 	return func(other *v1alpha1.ModelPlacement, in fleet.State) bool {
 		asked++
 		return progress.While(func() error {
@@ -168,7 +168,7 @@ func (a *asker) fits(p *v1alpha1.ModelPlacement) func(*v1alpha1.ModelPlacement, 
 			now := index.Follow(in)
 			_, err := plan.Within(a.ctx, now.Cluster(d.placement.UID, d.standing.own, d.standing.shuns), d.request(now, m, resolved))
 			return err
-		}, a.streams.Later(), fmt.Sprintf("the planner is asked what would be if something were otherwise, question %d", asked)) == nil
+		}, fmt.Sprintf("the planner is asked what would be if something were otherwise, question %d", asked)) == nil
 	}
 }
 

@@ -3,7 +3,6 @@ package sizing
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 	kjson "sigs.k8s.io/json"
@@ -64,19 +63,11 @@ func SiteOf(list []v1alpha1.SiteCalibration, streams term.Streams) *cost.Site {
 	if len(list) == 0 {
 		return nil
 	}
-	compiled, failures := site.Compile(list, NowOf(streams))
+	compiled, failures := site.Compile(list, streams.Clock()())
 	for _, err := range failures {
 		streams.Tell("warning: a measurement is left out: " + term.Printable(err.Error()))
 	}
 	return compiled
-}
-
-// NowOf is the time at which a command runs.
-func NowOf(streams term.Streams) time.Time {
-	if streams.Now == nil {
-		return time.Now()
-	}
-	return streams.Now()
 }
 
 // ParseCalibration reads a calibration. It is saved and edited, so an unknown field is a mistake.

@@ -27,7 +27,7 @@ type servingFlags struct {
 }
 
 // NewEstimate returns the command `kubectl rankwright estimate`.
-func NewEstimate(streams term.Streams, now func() time.Time) *cobra.Command {
+func NewEstimate(streams term.Streams) *cobra.Command {
 	var options servingFlags
 	var output term.Format
 	var replayed string
@@ -69,7 +69,7 @@ conversations.`,
 				return err
 			}
 			if replayed != "" {
-				return options.replay(streams, serving, output, now)
+				return options.replay(streams, serving, output)
 			}
 			got, err := estimate.Serve(serving)
 			if err != nil {

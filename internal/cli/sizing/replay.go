@@ -2,7 +2,6 @@ package sizing
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
@@ -11,12 +10,12 @@ import (
 )
 
 // replay replays the requests of the flags on a deployment.
-func (f *servingFlags) replay(streams term.Streams, s estimate.Serving, output term.Format, now func() time.Time) error {
+func (f *servingFlags) replay(streams term.Streams, s estimate.Serving, output term.Format) error {
 	trace, err := f.replayed(&s)
 	if err != nil {
 		return err
 	}
-	progress := term.NewProgress(streams.Err, now)
+	progress := streams.Progress()
 	got, err := estimate.Replay(s, trace, func(ended int) {
 		progress.Tell("%s of %s requests replayed", term.Grouped(ended), term.Grouped(len(trace.Requests)))
 	})

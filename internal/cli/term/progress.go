@@ -11,25 +11,27 @@ const progressInterval = 2 * time.Second
 
 // Progress tells how far a long command is, at most once in two seconds.
 type Progress struct {
-	out  io.Writer
-	now  func() time.Time
-	last time.Time
+	out   io.Writer
+	now   func() time.Time
+	later func(time.Duration) <-chan time.Time
+	last  time.Time
 }
 
-// NewProgress returns the progress of a command that begins now.
-func NewProgress(out io.Writer, now func() time.Time) *Progress {
-	return &Progress{out: out, now: now, last: now()}
+// Progress returns the progress of a command that begins now; it is told to the errors.
+func (s Streams) Progress() *Progress {
+	now := s.Clock()
+	return &Progress{out: s.Err, now: now, later: s.Later(), last: now()}
 }
 
-// While tells of work that does not tell of itself, every two seconds until it is done; later tells when some time has passed.
-func (p *Progress) While(work func() error, later func(time.Duration) <-chan time.Time, about string) error {
+// While tells of work that does not tell of itself, every two seconds until it is done.
+func (p *Progress) While(work func() error, about string) error {
 	began, done := p.now(), make(chan error, 1)
 	go func() { done <- work() }()
 	for {
 		select {
 		case err := <-done:
 			return err
-		case <-later(progressInterval):
+		case <-p.later(progressInterval):
 			p.Tell("%s, for %v so far", about, p.now().Sub(began).Round(time.Second))
 		}
 	}

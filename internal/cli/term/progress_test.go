@@ -11,7 +11,7 @@ import (
 func TestProgress(t *testing.T) {
 	var out strings.Builder
 	now := time.Unix(0, 0)
-	p := NewProgress(&out, func() time.Time { return now })
+	p := Streams{Err: &out, Now: func() time.Time { return now }}.Progress()
 	for i := range 50 {
 		now = now.Add(100 * time.Millisecond)
 		p.Tell("%d of 50", i+1)
@@ -30,11 +30,11 @@ func TestProgressOfOthers(t *testing.T) {
 		now, told = now.Add(d), told+1
 		return ticks
 	}
-	err := NewProgress(&out, func() time.Time { return now }).While(func() error {
+	err := Streams{Err: &out, Now: func() time.Time { return now }, After: later}.Progress().While(func() error {
 		ticks <- time.Time{}
 		ticks <- time.Time{}
 		return failed
-	}, later, "at work")
+	}, "at work")
 	if want := "at work, for 2s so far\nat work, for 4s so far\n"; !errors.Is(err, failed) || out.String() != want || told != 3 {
 		t.Errorf("%v, %q, waited %d times; want %q", err, out.String(), told, want)
 	}

@@ -183,12 +183,11 @@ func (w *world) runSingle() {
 	})
 }
 
-// run runs the plugin on a terminal of so many columns, at a time that stands still: what takes long on a busy machine says so otherwise.
+// run runs the plugin on a terminal of so many columns.
 func (w *world) run(columns int, kubeconfig string, args ...string) clitest.Result {
 	w.Helper()
 	var out, errs bytes.Buffer
-	began := time.Now()
-	streams := term.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Width: columns, Now: func() time.Time { return began }}
+	streams := term.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Width: columns, Now: clitest.Still()}
 	if kubeconfig != "" {
 		args = append(slices.Clone(args), "--kubeconfig", kubeconfig)
 	}
