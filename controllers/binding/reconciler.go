@@ -18,7 +18,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -48,9 +47,9 @@ type Reconciler struct {
 	Now func() time.Time
 
 	// missed says since when copies of a placement lack pods.
-	missed map[types.NamespacedName]map[int]time.Time
+	missed objects.Memo[map[int]time.Time]
 	// released says since when pods of a placement that are to be evicted are held by no budget.
-	released map[types.NamespacedName]map[types.UID]time.Time
+	released objects.Memo[map[types.UID]time.Time]
 }
 
 // evictionDelay is when an eviction is tried again that a disruption budget did not allow, or that waits for another copy.
@@ -69,7 +68,7 @@ func (r *Reconciler) Setup(mgr manager.Manager) error {
 	if r.Claims {
 		of.Watches(&resourcev1.ResourceClaim{}, ofPlacement)
 	}
-	return of.WithOptions(controller.Options{RateLimiter: objects.Retry()}).Complete(r)
+	return of.WithOptions(objects.Parallel()).Complete(r)
 }
 
 // Reconcile evicts the pods of a placement that were bound to other places than they have in the plan in force, and binds those that
@@ -77,8 +76,8 @@ func (r *Reconciler) Setup(mgr manager.Manager) error {
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	offer, err := readOffer(ctx, r.Client, request.NamespacedName)
 	if err == nil && offer.Placement == nil {
-		delete(r.missed, request.NamespacedName)
-		delete(r.released, request.NamespacedName)
+		r.missed.Forget(request.NamespacedName)
+		r.released.Forget(request.NamespacedName)
 	}
 	if err != nil || offer.Placement == nil || !offer.Complete() {
 		return ctrl.Result{}, err

@@ -36,7 +36,7 @@ func (r *Reconciler) release(ctx context.Context, offer *binding.Offer, pods []*
 		return nil, err
 	}
 	key, now := client.ObjectKeyFromObject(offer.Placement), r.Now()
-	known, released, waits := r.released[key], map[types.UID]time.Time{}, map[int]bool{}
+	known, released, waits := r.released.Get(key), map[types.UID]time.Time{}, map[int]bool{}
 	for _, pod := range running {
 		err := drain.Release(ctx, r.Client, pod, drain.Moved)
 		if ignoreGone(err) != nil {
@@ -50,9 +50,6 @@ func (r *Reconciler) release(ctx context.Context, offer *binding.Offer, pods []*
 			waits[replicaOf(pod)] = true
 		}
 	}
-	if r.released == nil {
-		r.released = map[types.NamespacedName]map[types.UID]time.Time{}
-	}
-	r.released[key] = released
+	r.released.Set(key, released)
 	return slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool { return waits[replicaOf(pod)] }), nil
 }

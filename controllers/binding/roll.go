@@ -129,7 +129,7 @@ func (r *Reconciler) short(offer *binding.Offer, places []launch.Pod, there map[
 		}
 	}
 	key, now := client.ObjectKeyFromObject(offer.Placement), r.Now()
-	known, missed := r.missed[key], map[int]time.Time{}
+	known, missed := r.missed.Get(key), map[int]time.Time{}
 	short := map[int]bool{}
 	for replica := range lacking {
 		since, was := known[replica]
@@ -141,10 +141,7 @@ func (r *Reconciler) short(offer *binding.Offer, places []launch.Pod, there map[
 			short[replica] = true
 		}
 	}
-	if r.missed == nil {
-		r.missed = map[types.NamespacedName]map[int]time.Time{}
-	}
-	r.missed[key] = missed
+	r.missed.Set(key, missed)
 	return short
 }
 

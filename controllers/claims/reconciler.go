@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -50,7 +49,7 @@ func (r *Reconciler) Setup(mgr manager.Manager) (bool, error) {
 		For(&v1alpha1.DeviceMesh{}, changed).
 		Owns(&resourcev1.ResourceClaim{}).
 		Watches(&v1alpha1.ModelPlacement{}, &handler.EnqueueRequestForObject{}, changed).
-		WithOptions(controller.Options{RateLimiter: objects.Retry()}).
+		WithOptions(objects.Parallel()).
 		Complete(r)
 }
 

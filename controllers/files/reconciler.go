@@ -10,7 +10,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -49,7 +48,7 @@ func (r *Reconciler) Setup(mgr manager.Manager) error {
 		Watches(&v1alpha1.ModelPlacement{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(relation.Respecified)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.firstReader), builder.WithPredicates(onlyCreation)).
 		Watches(&v1alpha1.ShardingPlan{}, handler.EnqueueRequestsFromMapFunc(relation.PlacementOf), builder.WithPredicates(relation.Respecified)).
-		WithOptions(controller.Options{RateLimiter: objects.Retry()}).
+		WithOptions(objects.Parallel()).
 		Complete(r)
 }
 

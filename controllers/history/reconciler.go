@@ -10,7 +10,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -30,7 +29,7 @@ func (r *Reconciler) Setup(mgr manager.Manager) error {
 		Named("history").
 		For(&v1alpha1.ModelPlacement{}, builder.WithPredicates(predicate.Or(relation.Respecified, unplacedSince))).
 		Owns(&appsv1.ControllerRevision{}).
-		WithOptions(controller.Options{RateLimiter: objects.Retry()}).
+		WithOptions(objects.Parallel()).
 		Complete(r)
 }
 

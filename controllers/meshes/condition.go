@@ -3,7 +3,6 @@ package meshes
 
 import (
 	"context"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/applied"
+	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/internal/words"
 )
 
@@ -38,21 +38,14 @@ type Condition struct {
 // Said are the conditions that were written last of meshes, which a cache may not show yet. The zero value is ready, and may be used by several at once.
 type Said struct {
 	versions applied.Versions
-
-	mu sync.Mutex
-	of map[types.NamespacedName]metav1.Condition
+	last     objects.Memo[metav1.Condition]
 }
 
 func (s *Said) note(mesh *v1alpha1.DeviceMesh, condition *metav1.Condition, version string) {
 	if s == nil {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of == nil {
-		s.of = map[types.NamespacedName]metav1.Condition{}
-	}
-	s.of[client.ObjectKeyFromObject(mesh)] = *condition
+	s.last.Set(client.ObjectKeyFromObject(mesh), *condition)
 	s.versions.Note(mesh, version)
 }
 
@@ -61,18 +54,14 @@ func (s *Said) has(mesh *v1alpha1.DeviceMesh, condition metav1.Condition) bool {
 	if s == nil || !s.versions.After(mesh) {
 		return false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last := s.of[client.ObjectKeyFromObject(mesh)]
+	last := s.last.Get(client.ObjectKeyFromObject(mesh))
 	condition.LastTransitionTime = last.LastTransitionTime
 	return equality.Semantic.DeepEqual(last, condition)
 }
 
 // Forget forgets a mesh that is gone.
 func (s *Said) Forget(key types.NamespacedName) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.of, key)
+	s.last.Forget(key)
 	s.versions.Forget(key)
 }
 

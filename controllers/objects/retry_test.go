@@ -35,7 +35,7 @@ func TestControllersRetrySoon(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := string(content); !strings.HasSuffix(file, "_test.go") && strings.Contains(text, "NewControllerManagedBy(") && !strings.Contains(text, "RateLimiter:") {
+		if text := string(content); !strings.HasSuffix(file, "_test.go") && strings.Contains(text, "NewControllerManagedBy(") && !strings.Contains(text, "RateLimiter:") && !strings.Contains(text, "objects.Parallel()") {
 			t.Errorf("%s makes a controller without a RateLimiter, whose default waits for up to 1,000 s: give it objects.Retry()", file)
 		}
 	}

@@ -125,7 +125,7 @@ func (r *Reconciler) compare(ctx context.Context, placement *v1alpha1.ModelPlace
 	}
 	key := client.ObjectKeyFromObject(placement)
 	of := compared{question{key, placement.UID, placement.Generation, model.version, fingerprint, "", demand, calibrations, may.most, request.Room.Short()}, own[0].UID}
-	if last := r.comparisons.get(key); last.answers(of, concernOf(placement, now)) {
+	if last := r.comparisons.Get(key); last.answers(of, concernOf(placement, now)) {
 		return nil
 	}
 	product := productOf(now, &own[0].Spec)
@@ -133,7 +133,7 @@ func (r *Reconciler) compare(ctx context.Context, placement *v1alpha1.ModelPlace
 	if err != nil {
 		return err
 	}
-	r.comparisons.set(key, comparison{of, now.Epoch(), *condition})
+	r.comparisons.Set(key, comparison{of, now.Epoch(), *condition})
 	if said := meta.FindStatusCondition(placement.Status.Conditions, v1alpha1.ConditionImprovable); said == nil ||
 		said.Status != condition.Status || said.Reason != condition.Reason || said.Message != condition.Message || said.ObservedGeneration != placement.Generation {
 		r.reconcile(ctx, placement)
@@ -196,7 +196,7 @@ func evicts(placement *v1alpha1.ModelPlacement, pods []*corev1.Pod) func(*fleet.
 // improvableCondition is what is known of a plan better than the one in force. What the status says of this plan and spec stands until this
 // operator has compared them; nil where nothing is known.
 func (r *Reconciler) improvableCondition(p *pass) *metav1.Condition {
-	known := r.comparisons.get(client.ObjectKeyFromObject(p.placement))
+	known := r.comparisons.Get(client.ObjectKeyFromObject(p.placement))
 	if known.uid == p.placement.UID && known.plan == p.plan.UID && known.generation == p.placement.Generation {
 		return &known.condition
 	}

@@ -69,8 +69,8 @@ func (r *Reconciler) connect(ctx context.Context, p *pass) error {
 	}
 	key, revision, now := keyOf(p.placement), p.plan.Spec.Revision, r.Now()
 	r.Course.Took(p.placement, revision, course.Mesh, began, now)
-	r.Course.Placed(p.placement, revision, r.asked.get(key), now)
-	r.asked.forget(key)
+	r.Course.Placed(p.placement, revision, r.asked.Get(key), now)
+	r.asked.Forget(key)
 	return nil
 }
 

@@ -26,10 +26,10 @@ func (r *Reconciler) tell(p *pass, before, after *v1alpha1.ModelPlacementStatus)
 	}
 	r.tellLosses(p.placement, before, after)
 	key, told := client.ObjectKeyFromObject(p.placement), tale{p.placement.UID, after.Plan, after.Conditions[0].Reason}
-	if r.told.get(key) == told {
+	if r.told.Get(key) == told {
 		return
 	}
-	r.told.set(key, told)
+	r.told.Set(key, told)
 	was, placed := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionPlaced), after.Conditions[0]
 	expected := []string{v1alpha1.ReasonPlaced, v1alpha1.ReasonScaledToZero, v1alpha1.ReasonSuspended}
 	if !slices.Contains(expected, placed.Reason) && (was == nil || was.Reason != placed.Reason) {

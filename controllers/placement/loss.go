@@ -79,7 +79,7 @@ func (r *Reconciler) look(ctx context.Context, now *state, placement *v1alpha1.M
 	}
 	now.drift = losses.DriftOf(&scene)
 	known := placement.Status.Losses
-	if last := r.seen.get(client.ObjectKeyFromObject(placement)); last.uid == placement.UID {
+	if last := r.seen.Get(client.ObjectKeyFromObject(placement)); last.uid == placement.UID {
 		known = last.losses
 	}
 	now.losses = losses.Date(losses.Find(&scene), known, &placement.Spec.FailurePolicy, r.Now())
@@ -101,7 +101,7 @@ func (r *Reconciler) look(ctx context.Context, now *state, placement *v1alpha1.M
 
 // remember keeps the times of a placement's losses: what the cache has of its status may be older, or could not be written.
 func (r *Reconciler) remember(p *pass) {
-	r.seen.set(client.ObjectKeyFromObject(p.placement), dated{p.placement.UID, p.state.losses})
+	r.seen.Set(client.ObjectKeyFromObject(p.placement), dated{p.placement.UID, p.state.losses})
 }
 
 // strangers returns the pods that hold devices of the nodes, run there and belong to no placement. An allocation alone does not tell: the

@@ -100,7 +100,7 @@ func (r *Reconciler) giveBack(ctx context.Context, p *pass, reason, message stri
 	if err := r.History.Outlive(ctx, p.placement, p.plan); err != nil {
 		return err
 	}
-	r.asked.forget(keyOf(p.placement))
+	r.asked.Forget(keyOf(p.placement))
 	for i := range p.plans {
 		if err := r.Ledger.Release(ctx, &p.plans[i]); err != nil {
 			return objects.Refuse(ledger.ReasonOldPlanRemains, err)

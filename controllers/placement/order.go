@@ -82,3 +82,7 @@ func wants(placement *v1alpha1.ModelPlacement) bool {
 	return placement.DeletionTimestamp.IsZero() && wanted(placement) &&
 		(placed == nil || !slices.Contains(settled, placed.Reason) || placed.ObservedGeneration != placement.Generation)
 }
+
+func keyOf(placement *v1alpha1.ModelPlacement) types.NamespacedName {
+	return types.NamespacedName{Namespace: placement.Namespace, Name: placement.Name}
+}

@@ -67,14 +67,14 @@ type Reconciler struct {
 
 	answers     answers
 	setbacks    setbacks
-	comparisons memo[comparison]
+	comparisons objects.Memo[comparison]
 	sites       sites
 	// seen are the losses of placements as they were dated last.
-	seen memo[dated]
+	seen objects.Memo[dated]
 	// told is what was told last of each placement.
-	told memo[tale]
+	told objects.Memo[tale]
 	// asked is since when placements have needed a plan that they do not have yet, or whose mesh is not written.
-	asked memo[time.Time]
+	asked objects.Memo[time.Time]
 	// meshes are those whose status was written.
 	meshes  applied.Versions
 	rounds  rounds
@@ -125,11 +125,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	if !found {
 		r.answers.forget(request.NamespacedName)
-		r.setbacks.forget(request.NamespacedName)
-		r.comparisons.forget(request.NamespacedName)
-		r.seen.forget(request.NamespacedName)
-		r.told.forget(request.NamespacedName)
-		r.asked.forget(request.NamespacedName)
+		r.setbacks.Forget(request.NamespacedName)
+		r.comparisons.Forget(request.NamespacedName)
+		r.seen.Forget(request.NamespacedName)
+		r.told.Forget(request.NamespacedName)
+		r.asked.Forget(request.NamespacedName)
 		r.meshes.Forget(request.NamespacedName)
 		return ctrl.Result{}, r.deleteLeft(ctx, request.NamespacedName)
 	}

@@ -67,8 +67,8 @@ func (r *Reconciler) reserve(ctx context.Context, p *pass) error {
 		p.postpone(s, r.Now())
 		return nil
 	}
-	if key := keyOf(p.placement); r.asked.get(key).IsZero() {
-		r.asked.set(key, r.Now())
+	if key := keyOf(p.placement); r.asked.Get(key).IsZero() {
+		r.asked.Set(key, r.Now())
 	}
 	for range maxTurns {
 		t := newTurn(p)
@@ -85,7 +85,7 @@ func (r *Reconciler) reserve(ctx context.Context, p *pass) error {
 			p.postpone(r.setbacks.note(p.placement, why, r.Now()), r.Now())
 			return nil
 		case t.made != nil:
-			r.setbacks.forget(keyOf(p.placement))
+			r.setbacks.Forget(keyOf(p.placement))
 			p.replace(t.made)
 			return nil
 		case t.full:
@@ -106,7 +106,7 @@ func (r *Reconciler) reserve(ctx context.Context, p *pass) error {
 // brought into force and that may have stood in the way.
 func (r *Reconciler) undecided(ctx context.Context, p *pass, t *turn) (again bool, err error) {
 	p.keep(t.inForce)
-	r.setbacks.forget(keyOf(p.placement))
+	r.setbacks.Forget(keyOf(p.placement))
 	switch {
 	case t.invalid != nil:
 		p.report.refuse(v1alpha1.ReasonInvalidSpec, t.invalid.Error())

@@ -212,7 +212,7 @@ func (d *round) finish(ctx context.Context, c *ledger.Commitment, of *served) {
 	}
 	if err == nil {
 		revision := made.Spec.Revision
-		d.Course.Waited(placement, revision, d.asked.get(keyOf(placement)), of.decided, of.position)
+		d.Course.Waited(placement, revision, d.asked.Get(keyOf(placement)), of.decided, of.position)
 		d.Course.Took(placement, revision, course.Commit, of.decided, committed)
 		d.Course.Took(placement, revision, course.Settle, committed, d.Now())
 	}
@@ -224,7 +224,7 @@ func (d *round) finish(ctx context.Context, c *ledger.Commitment, of *served) {
 	var why *objects.Refused
 	switch {
 	case err == nil:
-		d.setbacks.forget(keyOf(placement))
+		d.setbacks.Forget(keyOf(placement))
 	case errors.As(err, &why) && made != nil:
 		d.reconcile(ctx, placement)
 	case errors.As(err, &why):

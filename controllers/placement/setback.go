@@ -31,23 +31,23 @@ type setback struct {
 }
 
 // setbacks are those of all placements.
-type setbacks struct{ memo[setback] }
+type setbacks struct{ objects.Memo[setback] }
 
 // note remembers that planning failed for a placement.
 func (s *setbacks) note(placement *v1alpha1.ModelPlacement, reason *objects.Refused, now time.Time) *setback {
 	key := client.ObjectKeyFromObject(placement)
 	next := setback{uid: placement.UID, generation: placement.Generation, reason: reason, pause: leastPause}
-	if last := s.get(key); last.isOf(placement) {
+	if last := s.Get(key); last.isOf(placement) {
 		next.pause = min(2*last.pause, mostPause)
 	}
 	next.until = now.Add(next.pause)
-	s.set(key, next)
+	s.Set(key, next)
 	return &next
 }
 
 // current returns the setback of a placement that is not to be planned yet; nil of one that may be. A new spec may be at once.
 func (s *setbacks) current(placement *v1alpha1.ModelPlacement, now time.Time) *setback {
-	last := s.get(client.ObjectKeyFromObject(placement))
+	last := s.Get(client.ObjectKeyFromObject(placement))
 	if !last.isOf(placement) || !ahead(last.until, now, last.pause) {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (s *setback) isOf(placement *v1alpha1.ModelPlacement) bool {
 
 // budget is how long the planner may take for a placement.
 func (s *setbacks) budget(placement *v1alpha1.ModelPlacement) time.Duration {
-	if last := s.get(client.ObjectKeyFromObject(placement)); last.isOf(placement) && last.reason.Reason == reasonSlow {
+	if last := s.Get(client.ObjectKeyFromObject(placement)); last.isOf(placement) && last.reason.Reason == reasonSlow {
 		return min(2*last.pause, mostBudget)
 	}
 	return leastBudget

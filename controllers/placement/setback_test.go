@@ -50,7 +50,7 @@ func TestPausesGrowWithFailures(t *testing.T) {
 	if again := s.note(edited, &objects.Refused{Reason: objects.ReasonPanic}, now); again.pause != leastPause || s.budget(edited) != leastBudget {
 		t.Errorf("a new spec begins with a pause of %s and a budget of %s", again.pause, s.budget(edited))
 	}
-	s.forget(client.ObjectKeyFromObject(edited))
+	s.Forget(client.ObjectKeyFromObject(edited))
 	if s.current(edited, now) != nil {
 		t.Error("what is forgotten is set back")
 	}

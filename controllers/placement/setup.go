@@ -6,12 +6,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -58,7 +60,7 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan e
 		Watches(&v1alpha1.ModelPlacement{}, r.followEnds()).
 		Watches(&v1alpha1.ShardingPlan{}, r.followPlans()).
 		Watches(&v1alpha1.DeviceMesh{}, handler.EnqueueRequestsFromMapFunc(relation.PlacementOf)).
-		Watches(&v1alpha1.AcceleratorInventory{}, onNode, builder.WithPredicates(later)).
+		Watches(&v1alpha1.AcceleratorInventory{}, onNode, builder.WithPredicates(later, inventoryMatters())).
 		Watches(&v1alpha1.SiteCalibration{}, waiting, builder.WithPredicates(later)).
 		Watches(&corev1.Node{}, onNode, builder.WithPredicates(later, nodeMatters())).
 		Watches(&corev1.Pod{}, waiting, builder.WithPredicates(relation.PodEnded)).
@@ -86,13 +88,18 @@ func (r *Reconciler) followEnds() handler.EventHandler {
 	}}
 }
 
-// followPlans tells the ledger of plans before it has the placement of each reconciled, and when one is gone those that wait as well.
+// followPlans tells the ledger of plans before it has the placement of each reconciled, and when one is gone those that wait as well. Who got a plan in
+// the turn of another gets its mesh and status before those that still wait.
 func (r *Reconciler) followPlans() handler.EventHandler {
 	owner := handler.EnqueueRequestsFromMapFunc(relation.PlacementOf)
 	waiting := handler.EnqueueRequestsFromMapFunc(r.waiting)
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue queue) {
 			r.shown(e.Object)
+			if queue, is := queue.(priorityqueue.PriorityQueue[reconcile.Request]); is && !e.IsInInitialList {
+				queue.AddWithOpts(priorityqueue.AddOpts{Priority: new(beforeWaiting)}, relation.PlacementOf(ctx, e.Object)...)
+				return
+			}
 			owner.Create(ctx, e, queue)
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue queue) {
@@ -108,6 +115,9 @@ func (r *Reconciler) followPlans() handler.EventHandler {
 		},
 	}
 }
+
+// beforeWaiting is the priority in the queue of what does not wait for devices.
+const beforeWaiting = 1
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
@@ -223,4 +233,29 @@ func nodeMatters() predicate.Predicate {
 		after, isToo := e.ObjectNew.(*corev1.Node)
 		return !isNode || !isToo || !equality.Semantic.DeepEqual(fleet.FactsOf(before), fleet.FactsOf(after))
 	}}
+}
+
+// inventoryMatters leaves out writes of an inventory that say nothing else about its node than before.
+func inventoryMatters() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, was := e.ObjectOld.(*v1alpha1.AcceleratorInventory)
+		after, is := e.ObjectNew.(*v1alpha1.AcceleratorInventory)
+		return !was || !is || !equality.Semantic.DeepEqual(stated(before), stated(after))
+	}}
+}
+
+// stated is an inventory without times, versions and sums.
+func stated(inventory *v1alpha1.AcceleratorInventory) *v1alpha1.AcceleratorInventory {
+	is := &v1alpha1.AcceleratorInventory{Spec: inventory.Spec, Status: inventory.Status}
+	is.UID, is.DeletionTimestamp = inventory.UID, inventory.DeletionTimestamp
+	of := &is.Status
+	of.ObservedGeneration, of.AgentVersion, of.Summary = 0, "", v1alpha1.InventorySummary{}
+	of.Devices, of.Conditions = slices.Clone(of.Devices), slices.Clone(of.Conditions)
+	for i := range of.Devices {
+		of.Devices[i].Health.Since = nil
+	}
+	for i := range of.Conditions {
+		of.Conditions[i].LastTransitionTime, of.Conditions[i].ObservedGeneration = metav1.Time{}, 0
+	}
+	return is
 }

@@ -20,7 +20,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -62,7 +61,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.ModelPlacement{}, gathered(itself)).
 		Watches(&v1alpha1.DeviceMesh{}, gathered(relation.PlacementOf), builder.WithPredicates(relation.Respecified)).
 		Watches(&corev1.Pod{}, gathered(relation.PlacementOf), builder.WithPredicates(podMatters())).
-		WithOptions(controller.Options{RateLimiter: objects.Retry()}).
+		WithOptions(objects.Parallel()).
 		Complete(r)
 }
 

@@ -16,7 +16,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -62,7 +61,7 @@ func (r *Reconciler) Setup(ctx context.Context, mgr manager.Manager) error {
 		For(&v1alpha1.AcceleratorInventory{}).
 		Watches(&v1alpha1.ShardingPlan{}, handler.EnqueueRequestsFromMapFunc(requestsBy(nodesOfPlan))).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(requestsBy(nodeOfPod)), builder.WithPredicates(relation.PodEnded)).
-		WithOptions(controller.Options{RateLimiter: objects.Retry()}).
+		WithOptions(objects.Parallel()).
 		Complete(r)
 }
 

@@ -16,7 +16,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -58,7 +57,7 @@ func (r *Reconciler) Setup(mgr manager.Manager) error {
 		For(&v1alpha1.DeviceMesh{}, builder.WithPredicates(relation.Respecified)).
 		Watches(&v1alpha1.ModelPlacement{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(relation.Respecified)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(relation.PlacementOf)).
-		WithOptions(controller.Options{RateLimiter: objects.Retry()}).
+		WithOptions(objects.Parallel()).
 		Complete(r)
 }
 
