@@ -78,6 +78,7 @@ line is wrong, and 3 where an alert of detect is met or diff finds that somethin
 			root.AddCommand(command)
 		}
 	}
+	addCompletion(root, streams)
 	return root
 }
 

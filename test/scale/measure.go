@@ -49,8 +49,8 @@ type run struct {
 	copies []written
 	// peak is the most memory that an operator took which has ended, in KiB.
 	peak int64
-	// stopChurn ends what writes Leases and inventories.
-	stopChurn func() int64
+	// churn writes Leases and inventories; nil where nothing does.
+	churn *Churn
 }
 
 // phases are in the order in which they are measured. A phase of none of what it is about is left out. Each has its own profile of the
@@ -82,7 +82,7 @@ func Measure(ctx context.Context, config *rest.Config, options Options) (*Report
 	if err != nil {
 		return nil, err
 	}
-	r := &run{Cluster: cluster, Options: options, report: &Report{Options: options}, stopChurn: func() int64 { return 0 }}
+	r := &run{Cluster: cluster, Options: options, report: &Report{Options: options}}
 	defer r.end()
 	for _, phase := range phases {
 		count := phase.count(&r.Options)
@@ -143,7 +143,7 @@ func (r *run) start(ctx context.Context) (err error) {
 
 // end leaves nothing running.
 func (r *run) end() {
-	r.stopChurn()
+	r.churn.Stop()
 	if r.follower != nil {
 		r.follower.Stop()
 	}

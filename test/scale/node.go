@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
+	apply "k8s.io/client-go/applyconfigurations/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -44,18 +43,12 @@ func MakeNode(ctx context.Context, c client.Client, of *fleet.Node, allocations 
 	return nil
 }
 
-// Beat writes the Lease of a node's agent, which is good for an hour.
+// Beat applies the Lease of a node's agent, which is good for an hour, in one request as the agent does.
 func Beat(ctx context.Context, c client.Client, node string, now time.Time) error {
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: AgentNamespace, Name: node}}
-	lease.Spec = coordinationv1.LeaseSpec{
-		HolderIdentity: &node, LeaseDurationSeconds: ptr.To(int32(3600)), RenewTime: &metav1.MicroTime{Time: now},
-	}
-	err := c.Create(ctx, lease)
-	if client.IgnoreAlreadyExists(err) != nil {
+	lease := apply.Lease(node, AgentNamespace).WithSpec(apply.LeaseSpec().
+		WithHolderIdentity(node).WithLeaseDurationSeconds(3600).WithRenewTime(metav1.NewMicroTime(now)))
+	if err := c.Apply(ctx, lease, client.FieldOwner(v1alpha1.NodeAgentFieldManager), client.ForceOwnership); err != nil {
 		return fmt.Errorf("lease: %w", err)
 	}
-	if err != nil {
-		err = c.Update(ctx, lease)
-	}
-	return err
+	return nil
 }

@@ -40,17 +40,19 @@ func (r *run) placeQuiet(ctx context.Context) error {
 
 // placeLoaded measures placements while others cannot be placed, and Leases and inventories are written, which goes on after it.
 func (r *run) placeLoaded(ctx context.Context) error {
-	r.stopChurn = r.Churn(context.WithoutCancel(ctx), r.Leases, r.Inventories)
+	r.churn = r.Churn(context.WithoutCancel(ctx), r.Leases, r.Inventories)
 	if err := r.Parallel(ctx, "that cannot be placed", writers, r.Unplaceable, func(ctx context.Context, i int) error {
 		return r.Client.Create(ctx, Unplaceable(refusedFirst, i))
 	}); err != nil {
 		return err
 	}
+	begun, written := r.clock(), r.churn.Written()
 	placed, used, err := r.place(ctx, loaded)
 	if err != nil {
 		return err
 	}
 	r.report.addRate("loaded", placed, 0.35)
+	r.report.addChurn(r.churn.Written().since(written), r.clock().Sub(begun))
 	r.report.addLast(placed)
 	r.report.addPlacing(used, placed.Count)
 	_, err = r.follower.Await(ctx, "refused", r.Unplaceable, func(f Followed) bool { return ofSeries(refusedFirst)(f) && isRefused(f) })

@@ -68,6 +68,11 @@ func (r *Report) addLast(placed Rate) {
 	r.held("the last tenth of placements, loaded", fmt.Sprintf("%.0f %% of the mean rate", 100*share), "at least 50 %", share >= 0.5)
 }
 
+// addChurn adds what others wrote meanwhile.
+func (r *Report) addChurn(written Written, took time.Duration) {
+	r.add("Leases and inventories written meanwhile", fmt.Sprintf("%.0f and %.0f a second, of %d and %d", float64(written.Leases)/took.Seconds(), float64(written.Inventories)/took.Seconds(), r.Leases, r.Options.Inventories))
+}
+
 // addPlacing adds what placements under load cost.
 func (r *Report) addPlacing(used Figures, count int) {
 	r.Calls, r.Count = used.Calls, count

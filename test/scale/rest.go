@@ -11,26 +11,26 @@ import (
 
 // rest counts the operator's calls while Leases and inventories are written and nothing is asked for.
 func (r *run) rest(ctx context.Context) error {
-	r.stopChurn()
+	r.churn.Stop()
 	if err := r.settle(ctx); err != nil {
 		return err
 	}
-	r.stopChurn = r.Churn(context.WithoutCancel(ctx), r.Leases, r.Inventories)
-	var written int64
+	r.churn = r.Churn(context.WithoutCancel(ctx), r.Leases, r.Inventories)
 	used, err := r.used(ctx, func() error {
 		select {
 		case <-time.After(r.Rest):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		written = r.stopChurn()
+		r.churn.Stop()
 		return nil
 	})
-	r.stopChurn = r.Churn(context.WithoutCancel(ctx), r.Leases, r.Inventories)
+	written := r.churn.Written()
+	r.churn = r.Churn(context.WithoutCancel(ctx), r.Leases, r.Inventories)
 	if err != nil {
 		return err
 	}
-	r.report.addRest(used, written, r.Rest)
+	r.report.addRest(used, written.Inventories, r.Rest)
 	return nil
 }
 

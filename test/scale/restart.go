@@ -15,8 +15,7 @@ const (
 // restart ends the operator twice: once nothing is to be decided and all is said, and what it writes after it started is counted; then a
 // placement waits.
 func (r *run) restart(ctx context.Context) error {
-	r.stopChurn()
-	r.stopChurn = func() int64 { return 0 }
+	r.churn.Stop()
 	if err := r.silent(ctx, said, writesOf); err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (f *Flags) AddAll(command *cobra.Command) {
 
 // Cluster is a cluster as one user sees it.
 type Cluster struct {
-	// Namespace is that of the flags, else of the context. Named is that of the flags alone.
+	// Namespace is that of the flags, else of the context. Named is that of the flags alone, and empty where all are meant.
 	Namespace, Named string
 	// All says that all namespaces are meant.
 	All bool
@@ -93,8 +93,12 @@ func (f *Flags) Connect(streams term.Streams) (*Cluster, error) {
 		return nil, fmt.Errorf("find the cluster: %w", err)
 	}
 	config.QPS, config.Burst, config.UserAgent = requestsPerSecond, burst, "kubectl-rankwright/"+version.String()
+	named := f.overrides.Context.Namespace
+	if f.all {
+		named = ""
+	}
 	c := &Cluster{
-		Namespace: namespace, Named: f.overrides.Context.Namespace, All: f.all, host: config.Host, agents: f.agents, clients: map[schema.GroupVersion]rest.Interface{}, clock: &clock{now: streams.Clock()},
+		Namespace: namespace, Named: named, All: f.all, host: config.Host, agents: f.agents, clients: map[schema.GroupVersion]rest.Interface{}, clock: &clock{now: streams.Clock()},
 	}
 	config.Wrap(c.clock.watch)
 	config.WarningHandler = rest.NewWarningWriter(streams.Err, rest.WarningWriterOptions{Deduplicate: true})

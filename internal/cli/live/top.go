@@ -85,9 +85,7 @@ func newView(streams term.Streams, view *topView) *cobra.Command {
 	flags.BoolVarP(&o.watch, "watch", "w", false, "show it anew whenever something changed")
 	flags.DurationVar(&o.interval, "interval", time.Second, "least time between two pictures of --watch")
 	o.cluster.Add(command)
-	if view == &placementsView {
-		o.cluster.AddAll(command)
-	}
+	o.cluster.AddAll(command)
 	term.AddOutput(command, &o.output, term.NamedFormats...)
 	return command
 }

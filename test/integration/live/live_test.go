@@ -18,6 +18,7 @@ func TestCommands(t *testing.T) {
 		{"on narrow terminals", narrow},
 		{"ui", ui},
 		{"completion", completes},
+		{"completion through kubectl", completesThroughKubectl},
 		{"the page of the plugin", documented},
 		{"top watches", topWatch},
 		{"explain", explains},

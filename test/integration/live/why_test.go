@@ -339,27 +339,3 @@ func whyTells(w *world) {
 		w.Errorf("exit code %d, errors %q; want %q", code, errs.String(), want)
 	}
 }
-
-// completes completes arguments with what the cluster has; nothing where it cannot be asked.
-func completes(w *world) {
-	for text, want := range map[string]string{
-		"why":                           "mp/ pod/ node/ device/ :6",
-		"why m":                         "mp/ :6",
-		"why mp/te":                     "mp/tensor :4",
-		"why pod/":                      "pod/single-0 :4",
-		"tree modelplacement/":          "modelplacement/pipeline modelplacement/single modelplacement/tensor modelplacement/too-large :4",
-		"tree node/":                    ":6",
-		"cordon node/":                  "node/h100-0 node/l40s-0 node/mi300x-0 :4",
-		"cordon device/l40s-0/nvidia-":  "device/l40s-0/nvidia-0000:01:00.0 device/l40s-0/nvidia-0000:41:00.0 device/l40s-0/nvidia-0000:81:00.0 device/l40s-0/nvidia-0000:c1:00.0 :4",
-		"replan --kubeconfig /none mp/": ":4",
-	} {
-		command, about, _ := strings.Cut(text, " ")
-		args := []string{"__complete", command, "--kubeconfig", w.kubeconfig, "-n", home}
-		args = append(args, strings.Fields(about)...)
-		if about == "" {
-			args = append(args, "")
-		}
-		r := w.run(0, "", args...)
-		w.same(text, want, strings.Join(strings.Fields(r.Out), " "))
-	}
-}
