@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -95,5 +97,31 @@ func TestTracesFollowFromPlacementAndRevision(t *testing.T) {
 		if !different {
 			t.Error("two plans are in one trace")
 		}
+	}
+}
+
+// TestEveryStepIsASpan: all steps of a plan, from its decision to pods that are bound and verified, are spans in that of the whole.
+func TestEveryStepIsASpan(t *testing.T) {
+	spans := tracetest.NewSpanRecorder()
+	r := New(prometheus.NewRegistry(), sdk.NewTracerProvider(sdk.WithSpanProcessor(spans), sdk.WithIDGenerator(Identifiers{})))
+	placement := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{UID: "a", Name: "llm"}}
+	began := time.Unix(1, 0)
+	r.Placed(placement, 1, began, began.Add(time.Minute))
+	r.Waited(placement, 1, began, began.Add(time.Second), 1)
+	want := []string{"place", "wait"}
+	for _, step := range steps {
+		r.Took(placement, 1, step, began, began.Add(time.Second))
+		want = append(want, string(step))
+	}
+	var got []string
+	whole := spans.Ended()[0].SpanContext()
+	for i, span := range spans.Ended() {
+		got = append(got, span.Name())
+		if span.SpanContext().TraceID() != whole.TraceID() || i > 0 && span.Parent().SpanID() != whole.SpanID() {
+			t.Errorf("%s is not in the span of the whole", span.Name())
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -38,11 +38,12 @@ func (c *Churn) start(ctx context.Context, written *atomic.Int64, perSecond int,
 		return
 	}
 	var next atomic.Int64
+	writing := context.WithoutCancel(ctx) // what is under way when it is stopped is written
 	limit := rate.NewLimiter(rate.Limit(perSecond), 1)
 	for range writers {
 		c.writing.Go(func() {
 			for limit.Wait(ctx) == nil {
-				if write(ctx, int(next.Add(1))) == nil {
+				if write(writing, int(next.Add(1))) == nil {
 					written.Add(1)
 				}
 			}
