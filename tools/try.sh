@@ -18,8 +18,9 @@ show detect
 printf '\n# A fleet that does not exist, half of it in use, and what fits on it\n'
 show simulate --shape h100x8=4 --shape l40sx4=8 --occupied 50% --write "$fleet"
 show plan -f "$fleet" --model Llama-3.3-70B
+"$plugin" plan -f "$fleet" --model Llama-3.3-70B -o yaml >"$fleet/plan.yaml"
 
 if [ -t 1 ]; then
-  printf '\n# The fleet on a page, until Ctrl-C\n'
+  printf '\n# The fleet and the plan on a page, until Ctrl-C\n'
   show ui -f "$fleet"
 fi

@@ -124,19 +124,21 @@ func TestEstimateUsage(t *testing.T) {
 	}
 }
 
+// ownPrices is a table of prices that a user may have.
+const ownPrices = `{"shapes": [
+	{"provider": "Ours", "instance": "box", "region": "here", "product": "NVIDIA H200", "devices": 2, "usdPerHour": 3.6, "source": "us", "date": "2026-01-01"},
+	{"provider": "Ours", "instance": "old", "region": "here", "product": "Tesla T4", "devices": 1, "usdPerHour": 0.1, "source": "us", "date": "2026-01-01"}]}`
+
 // TestCostOfOwnPrices: a table of the caller's replaces the built-in one, and what is left out says why.
 func TestCostOfOwnPrices(t *testing.T) {
-	const prices = `{"shapes": [
-		{"provider": "Ours", "instance": "box", "region": "here", "product": "NVIDIA H200", "devices": 2, "usdPerHour": 3.6, "source": "us", "date": "2026-01-01"},
-		{"provider": "Ours", "instance": "old", "region": "here", "product": "Tesla T4", "devices": 1, "usdPerHour": 0.1, "source": "us", "date": "2026-01-01"}]}`
-	got := clitest.Object[estimate.Offers](t, ok(t, prices, "cost", "--model", "Llama-3.1-70B", "--weights", "FP8", "--prices", "-", "-o", "json"))
+	got := clitest.Object[estimate.Offers](t, ok(t, ownPrices, "cost", "--model", "Llama-3.1-70B", "--weights", "FP8", "--prices", "-", "-o", "json"))
 	if len(got.Offers) != 1 || got.Offers[0].Instance != "box" || got.Offers[0].USDPerHour != 3.6 || len(got.LeftOut) != 1 || got.LeftOut[0].Instance != "old" {
 		t.Fatalf("got %+v", got)
 	}
 	if want := 1000 / *got.Offers[0].Answer.OutputTokensPerSecond; got.Offers[0].USDPerMillionTokens < 0.999*want || got.Offers[0].USDPerMillionTokens > 1.001*want {
 		t.Errorf("a million tokens for %v USD, want %v", got.Offers[0].USDPerMillionTokens, want)
 	}
-	if out := ok(t, prices, "cost", "--model", "Llama-3.1-405B", "--prices", "-"); !strings.Contains(out, "No shape serves the model.") || !strings.Contains(out, "does not fit") {
+	if out := ok(t, ownPrices, "cost", "--model", "Llama-3.1-405B", "--prices", "-"); !strings.Contains(out, "No shape serves the model.") || !strings.Contains(out, "does not fit") {
 		t.Errorf("got %s", out)
 	}
 }
