@@ -70,7 +70,7 @@ func (r *Report) addLast(placed Rate) {
 
 // addChurn adds what others wrote meanwhile.
 func (r *Report) addChurn(written Written, took time.Duration) {
-	r.add("Leases and inventories written meanwhile", fmt.Sprintf("%.0f and %.0f a second, of %d and %d", float64(written.Leases)/took.Seconds(), float64(written.Inventories)/took.Seconds(), r.Leases, r.Options.Inventories))
+	r.add("Leases and inventories written meanwhile", fmt.Sprintf("%.0f and %.0f a second, of %d and %d", float64(written.Leases)/took.Seconds(), float64(written.Inventories)/took.Seconds(), r.Leases, r.Inventories))
 }
 
 // addPlacing adds what placements under load cost.

@@ -27,7 +27,8 @@ type meeting struct {
 // attend returns when two have come, or an error where nobody else comes.
 func (m *meeting) attend(ctx context.Context) error {
 	m.mu.Lock()
-	if m.came++; m.came == 2 {
+	m.came++
+	if m.came == 2 {
 		close(m.met)
 	}
 	m.mu.Unlock()
