@@ -244,10 +244,10 @@ func inventoryMatters() predicate.Predicate {
 	}}
 }
 
-// stated is an inventory without times, versions and sums.
+// stated is an inventory without times, versions and sums. A label or an annotation has those who hang on it looked at again, as people expect.
 func stated(inventory *v1alpha1.AcceleratorInventory) *v1alpha1.AcceleratorInventory {
 	is := &v1alpha1.AcceleratorInventory{Spec: inventory.Spec, Status: inventory.Status}
-	is.UID, is.DeletionTimestamp = inventory.UID, inventory.DeletionTimestamp
+	is.UID, is.DeletionTimestamp, is.Labels, is.Annotations = inventory.UID, inventory.DeletionTimestamp, inventory.Labels, inventory.Annotations
 	of := &is.Status
 	of.ObservedGeneration, of.AgentVersion, of.Summary = 0, "", v1alpha1.InventorySummary{}
 	of.Devices, of.Conditions = slices.Clone(of.Devices), slices.Clone(of.Conditions)

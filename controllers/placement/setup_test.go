@@ -46,6 +46,8 @@ func TestInventoriesThatSayTheSameAskForNothing(t *testing.T) {
 		"sums":                     {func(i *v1alpha1.AcceleratorInventory) { i.Status.Summary.Devices = 1 }, false},
 		"since when a device is":   {func(i *v1alpha1.AcceleratorInventory) { i.Status.Devices[0].Health.Since = &now }, false},
 		"since when a condition":   {func(i *v1alpha1.AcceleratorInventory) { i.Status.Conditions[0].LastTransitionTime = now }, false},
+		"label":                    {func(i *v1alpha1.AcceleratorInventory) { i.Labels = map[string]string{"a": "b"} }, true},
+		"annotation":               {func(i *v1alpha1.AcceleratorInventory) { i.Annotations = map[string]string{"a": "b"} }, true},
 		"health":                   {func(i *v1alpha1.AcceleratorInventory) { i.Status.Devices[0].Health.State = v1alpha1.Unhealthy }, true},
 		"memory in use":            {func(i *v1alpha1.AcceleratorInventory) { i.Status.Devices[0].Memory.UsedByOthersMiB = 1 }, true},
 		"device":                   {func(i *v1alpha1.AcceleratorInventory) { i.Status.Devices = nil }, true},
