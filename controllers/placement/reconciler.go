@@ -136,9 +136,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if !placement.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
-	if r.Readiness.Behind(placement) {
-		return ctrl.Result{RequeueAfter: readiness.CatchUp}, nil
-	}
 	return r.run(ctx, &pass{placement: placement})
 }
 

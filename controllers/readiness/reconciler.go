@@ -43,9 +43,6 @@ const unseen = time.Minute
 // errBehind says that the cache shows a placement from before this process wrote its status: the API server would refuse another one.
 var errBehind = errors.New("the cache has not caught up with the status that was written last")
 
-// CatchUp is when to look again at a placement that the cache shows from before its status was written.
-const CatchUp = 100 * time.Millisecond
-
 // Reconciler says of placements whether their pods run as planned.
 type Reconciler struct {
 	// Client reads from the cache and writes.
@@ -112,9 +109,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil || !found || !placement.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, err
 	}
-	if r.Behind(placement) {
-		return ctrl.Result{RequeueAfter: CatchUp}, nil
-	}
 	now := r.Now()
 	if unseen := untilSaid(placement, now); unseen > 0 {
 		return ctrl.Result{RequeueAfter: unseen}, nil
@@ -165,11 +159,8 @@ func (r *Reconciler) Write(
 	return r.write(ctx, placement, &said, &next)
 }
 
-// Behind says whether this process wrote the status of a placement after it was as it is shown.
-func (r *Reconciler) Behind(shown *v1alpha1.ModelPlacement) bool { return r.written.After(shown) }
-
 func (r *Reconciler) write(ctx context.Context, placement *v1alpha1.ModelPlacement, said, next *v1alpha1.ModelPlacementStatus) error {
-	if r.Behind(placement) {
+	if r.written.After(placement) {
 		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("modelplacements").GroupResource(), placement.Name, errBehind)
 	}
 	version, err := applied.WriteDecided(ctx, r.Client, placement, next)
