@@ -209,7 +209,10 @@ const (
 // begin places models: one that will run, one that will move, one without pods, and one that nothing can hold.
 func (s *story) begin() {
 	s.Helper()
-	s.place("chat", h100, 2, func(spec *v1alpha1.ModelPlacementSpec) { spec.Verification = &v1alpha1.Verification{} })
+	s.place("chat", h100, 2, func(spec *v1alpha1.ModelPlacementSpec) {
+		spec.Verification = &v1alpha1.Verification{}
+		spec.FailurePolicy.Action = v1alpha1.FailureHold // what is asked at the end is asked of the plan whose device failed, however long that takes
+	})
 	s.place("moves", l40s, 1, func(*v1alpha1.ModelPlacementSpec) {})
 	s.place("empty", mi, 2, func(spec *v1alpha1.ModelPlacementSpec) { spec.ProgressDeadlineSeconds = new(int32(1)) })
 	s.place("large", l40s, 4, func(spec *v1alpha1.ModelPlacementSpec) { spec.Replicas = new(int32(8)) })
