@@ -40,6 +40,9 @@ const (
 	AnnotationDevices = Prefix + "devices"
 )
 
+// AnnotationUtilization is on the Lease of a node agent, and says how busy the node's devices were when it looked last: pkg/inventory has its form.
+const AnnotationUtilization = Prefix + "utilization"
+
 // Reasons of a device's health that others act on.
 const (
 	// ReasonNotMonitored says that a device is there and nothing observes it. Its state is Unknown, and work may be put on

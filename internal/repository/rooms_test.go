@@ -77,7 +77,7 @@ var rooms = []room{
 
 	// From a cluster and a request to a plan.
 	{folder: "pkg/fleet", imports: []string{api, words, "pkg/accelerator"}},
-	{folder: "pkg/holding", imports: []string{api, "pkg/fleet", "pkg/price"}},
+	{folder: "pkg/holding", imports: []string{api, "pkg/fleet", "pkg/inventory", "pkg/price"}},
 	{
 		folder:  "pkg/shape",
 		imports: []string{api, words, "pkg/accelerator", "pkg/cost", "pkg/engine", "pkg/fleet", "pkg/memory", "pkg/model", "pkg/occupancy", "pkg/price"},

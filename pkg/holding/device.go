@@ -8,6 +8,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // Condition is whether a device is held, and if not, whether it could be.
@@ -39,6 +40,8 @@ type Device struct {
 	Memory  Memory                `json:"memory"`
 	Health  v1alpha1.DeviceHealth `json:"health"`
 	Parent  v1alpha1.DeviceID     `json:"parent,omitempty"`
+	// Utilization is how busy the device was when the node's agent looked last; nil where that is not known.
+	Utilization *Utilization `json:"utilization,omitempty"`
 	// Condition is whether the device is held, Why the reason where nobody holds it and it is not idle.
 	Condition Condition `json:"condition"`
 	Why       string    `json:"why,omitempty"`
@@ -66,6 +69,14 @@ type Memory struct {
 	FreeMiB int64 `json:"freeMiB"`
 }
 
+// Utilization is how busy a device was at a moment.
+type Utilization struct {
+	// Percent is the part of the time that the device computed, from 0 to 100.
+	Percent int64 `json:"percent"`
+	// ReadAt is when that was read, by the clock of the node.
+	ReadAt metav1.Time `json:"readAt"`
+}
+
 // Pod is a pod that holds a device.
 type Pod struct {
 	Namespace string `json:"namespace"`
@@ -83,25 +94,42 @@ type Node struct {
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
-func (j *join) node(inventory *v1alpha1.AcceleratorInventory) (Node, []Device) {
-	host := j.snapshot.Host(inventory.Name)
-	made := Node{Name: inventory.Name, Closed: closed(host), Labels: host.Labels}
-	refused := j.refusals(inventory.Name)
-	reported := reportedOn(&inventory.Status)
+func (j *join) node(from *v1alpha1.AcceleratorInventory) (Node, []Device) {
+	host := j.snapshot.Host(from.Name)
+	made := Node{Name: from.Name, Closed: closed(host), Labels: host.Labels}
+	refused := j.refusals(from.Name)
+	reported := reportedOn(&from.Status)
+	busy := j.utilization(host)
 	var devices []Device
-	for i := range inventory.Status.Devices {
-		d := &inventory.Status.Devices[i]
+	for i := range from.Status.Devices {
+		d := &from.Status.Devices[i]
 		if d.Family == v1alpha1.FamilyCPU {
 			continue
 		}
-		device := j.device(inventory, d, reported[d.ID])
-		device.Condition, device.Why = j.condition(&device, inventory, made.Closed, refused[d.ID])
+		device := j.device(from, d, reported[d.ID])
+		if percent, read := busy.Percent[d.ID]; read {
+			device.Utilization = &Utilization{percent, busy.ReadAt}
+		}
+		device.Condition, device.Why = j.condition(&device, from, made.Closed, refused[d.ID])
 		if device.Condition == Idle {
 			device.Memory.FreeMiB = d.FreeMiB()
 		}
 		devices = append(devices, device)
 	}
 	return made, devices
+}
+
+// utilization is how busy the devices of a host are. What a silent agent said last, and what another version of it says that is not understood, is
+// no evidence of that.
+func (j *join) utilization(h *fleet.Host) inventory.Utilization {
+	if h.Silent {
+		return inventory.Utilization{}
+	}
+	u, err := inventory.ParseUtilization(j.state.Utilization[h.Name])
+	if err != nil {
+		return inventory.Utilization{}
+	}
+	return u
 }
 
 // unlisted are the devices of plans that no inventory lists.
@@ -145,11 +173,11 @@ func (j *join) refusals(node string) map[v1alpha1.DeviceID]fleet.Refusal {
 	return refused
 }
 
-func (j *join) device(inventory *v1alpha1.AcceleratorInventory, d *v1alpha1.Device, pods []Pod) Device {
-	at := place{inventory.Name, d.ID}
+func (j *join) device(from *v1alpha1.AcceleratorInventory, d *v1alpha1.Device, pods []Pod) Device {
+	at := place{from.Name, d.ID}
 	made := Device{
-		Node: inventory.Name, ID: d.ID, Vendor: d.Vendor, Product: d.Product, Health: d.Health, Seats: j.seats[at],
-		Cordoned: inventory.Status.Cordoned(&inventory.Spec, d.ID), Pods: slices.Clone(pods),
+		Node: from.Name, ID: d.ID, Vendor: d.Vendor, Product: d.Product, Health: d.Health, Seats: j.seats[at],
+		Cordoned: from.Status.Cordoned(&from.Spec, d.ID), Pods: slices.Clone(pods),
 	}
 	for _, pod := range j.bound[at] {
 		if !slices.ContainsFunc(pods, func(p Pod) bool { return p.Namespace == pod.Namespace && p.Name == pod.Name }) {
@@ -176,7 +204,7 @@ func reportedOn(status *v1alpha1.AcceleratorInventoryStatus) map[v1alpha1.Device
 }
 
 // condition is the condition of a device for which a refusal of package fleet is known; refused is absent where the node cannot be planned on.
-func (j *join) condition(d *Device, inventory *v1alpha1.AcceleratorInventory, closed string, refusal fleet.Refusal) (Condition, string) {
+func (j *join) condition(d *Device, from *v1alpha1.AcceleratorInventory, closed string, refusal fleet.Refusal) (Condition, string) {
 	switch {
 	case slices.ContainsFunc(d.Pods, func(p Pod) bool { return !p.Bound }):
 		return InUse, ""
@@ -190,7 +218,7 @@ func (j *join) condition(d *Device, inventory *v1alpha1.AcceleratorInventory, cl
 		return OutOfUse, whyRefused(d, refusal)
 	case j.blind != "":
 		return Unknown, j.blind
-	case stale(inventory):
+	case stale(from):
 		return Unknown, "the kubelet does not say which pods hold devices"
 	default:
 		return Idle, ""
@@ -210,8 +238,8 @@ func whyRefused(d *Device, refusal fleet.Refusal) string {
 }
 
 // stale says whether the allocations of an inventory may be out of date.
-func stale(inventory *v1alpha1.AcceleratorInventory) bool {
-	current := meta.FindStatusCondition(inventory.Status.Conditions, v1alpha1.ConditionAllocationsCurrent)
+func stale(from *v1alpha1.AcceleratorInventory) bool {
+	current := meta.FindStatusCondition(from.Status.Conditions, v1alpha1.ConditionAllocationsCurrent)
 	return current != nil && current.Status != metav1.ConditionTrue
 }
 

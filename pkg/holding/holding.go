@@ -20,6 +20,8 @@ type State struct {
 
 	Placements []v1alpha1.ModelPlacement
 	Meshes     []v1alpha1.DeviceMesh
+	// Utilization is what node agents say of how busy the devices of their nodes are, by node, in the form of inventory.Utilization.
+	Utilization map[string]string
 	// Unseen are the kinds that were not read, or not everywhere.
 	Unseen []Unseen
 }

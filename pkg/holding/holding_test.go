@@ -1,8 +1,10 @@
 package holding
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -221,5 +223,36 @@ func TestOfChangesNothing(t *testing.T) {
 	}
 	if diff := cmp.Diff(first, second); diff != "" {
 		t.Errorf("(-first +second):\n%s", diff)
+	}
+}
+
+func TestUtilization(t *testing.T) {
+	const said = `{"readAt":"2026-05-04T12:02:03Z","percent":{"a":91,"b":0,"gone":7}}`
+	at := metav1.NewTime(time.Date(2026, 5, 4, 12, 2, 3, 0, time.UTC))
+	for name, c := range map[string]struct {
+		change func(*State)
+		want   map[v1alpha1.DeviceID]*Utilization
+		total  string
+	}{
+		"as the agent says":           {func(*State) {}, map[v1alpha1.DeviceID]*Utilization{"a": {91, at}, "b": {0, at}, "c": nil, "d": nil}, `{"meanPercent":46,"devices":2}`},
+		"not of an agent gone silent": {func(s *State) { s.Silent = map[string]bool{"n": true} }, map[v1alpha1.DeviceID]*Utilization{"a": nil, "b": nil, "c": nil, "d": nil}, `{"meanPercent":0,"devices":0}`},
+		"not what is not understood":  {func(s *State) { s.Utilization["n"] = "91" }, map[v1alpha1.DeviceID]*Utilization{"a": nil, "b": nil, "c": nil, "d": nil}, `{"meanPercent":0,"devices":0}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := world()
+			s.Utilization = map[string]string{"n": said}
+			c.change(s)
+			f := Of(s)
+			got := map[v1alpha1.DeviceID]*Utilization{}
+			for i := range f.Devices {
+				got[f.Devices[i].ID] = f.Devices[i].Utilization
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if text, err := json.Marshal(Sum(f.Devices).Utilization); err != nil || string(text) != c.total {
+				t.Errorf("the mean is %s, %v, want %s", text, err, c.total)
+			}
+		})
 	}
 }

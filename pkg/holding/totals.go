@@ -2,6 +2,7 @@ package holding
 
 import (
 	"cmp"
+	"encoding/json"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/price"
@@ -22,11 +23,30 @@ type Totals struct {
 	PlannedMiB int64 `json:"plannedMiB"`
 	OthersMiB  int64 `json:"othersMiB"`
 	FreeMiB    int64 `json:"freeMiB"`
+	// Utilization is how busy the devices are that show it.
+	Utilization Mean `json:"utilization,omitzero"`
 	// MicroUSDPerHour is what the devices cost, in millionths of a US dollar an hour, by the cheapest known offer of each product, IdleMicroUSDPerHour what the
 	// idle ones of them do. Unpriced counts the devices of which no price is known.
 	MicroUSDPerHour     int64 `json:"microUSDPerHour"`
 	IdleMicroUSDPerHour int64 `json:"idleMicroUSDPerHour"`
 	Unpriced            int   `json:"unpriced,omitempty"`
+}
+
+// Mean is the mean of percentages: their sum, and how many they are.
+type Mean struct{ Sum, Of int64 }
+
+// Percent is the mean, to the nearest percent; 0 of none.
+func (m Mean) Percent() int64 { return (2*m.Sum + m.Of) / max(2*m.Of, 1) }
+
+// IsZero says whether there is nothing to take the mean of.
+func (m Mean) IsZero() bool { return m.Of == 0 }
+
+// MarshalJSON writes the mean and how many devices it is of.
+func (m Mean) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		MeanPercent int64 `json:"meanPercent"`
+		Devices     int64 `json:"devices"`
+	}{m.Percent(), m.Of})
 }
 
 // Add adds a device.
@@ -48,6 +68,9 @@ func (t *Totals) Add(d *Device) {
 	t.FreeMiB += d.Memory.FreeMiB
 	if d.Held() {
 		t.HeldMiB += d.Memory.TotalMiB
+	}
+	if u := d.Utilization; u != nil {
+		t.Utilization = Mean{t.Utilization.Sum + u.Percent, t.Utilization.Of + 1}
 	}
 	cost, known := d.Hourly()
 	t.MicroUSDPerHour += cost

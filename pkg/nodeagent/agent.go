@@ -55,10 +55,12 @@ type Agent struct {
 	changed chan struct{}
 
 	// turned is when the loop last began a turn, in Unix nanoseconds; node is the Node as last read; ready is set with
-	// the first publication. They are shared with the probes and the heartbeat.
+	// the first publication. They and utilization are shared with the probes and the heartbeat.
 	turned atomic.Int64
 	node   atomic.Pointer[metav1.PartialObjectMetadata]
 	ready  atomic.Bool
+	// utilization is what the last detection read, as the Lease has it; nil where no device shows any.
+	utilization atomic.Pointer[string]
 
 	// detected is what the last successful scan saw, and stale says that another is due, for the reason in trigger; only the
 	// loop uses them.

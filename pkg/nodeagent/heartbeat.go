@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/await"
 )
 
@@ -24,7 +25,7 @@ const (
 )
 
 // keepBeating renews until the context ends a Lease, named as the node, that tells the operator that the inventory is being kept
-// up to date.
+// up to date, and people how busy the devices are.
 func (a *Agent) keepBeating(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := a.renew(ctx)
@@ -62,9 +63,11 @@ func (a *Agent) renew(ctx context.Context) error {
 		return errNoNode
 	}
 	name, namespace := a.options.NodeName, a.options.LeaseNamespace
-	lease := manifest(leases.GroupVersion(), "Lease", object{
-		"name": name, "namespace": namespace, "ownerReferences": nodeOwner(node),
-	})
+	metadata := object{"name": name, "namespace": namespace, "ownerReferences": nodeOwner(node)}
+	if text := a.utilization.Load(); text != nil {
+		metadata["annotations"] = object{v1alpha1.AnnotationUtilization: *text}
+	}
+	lease := manifest(leases.GroupVersion(), "Lease", metadata)
 	lease.Object["spec"] = object{
 		"holderIdentity": name, "leaseDurationSeconds": int64(leaseSeconds),
 		"renewTime": a.clock.Now().UTC().Format(metav1.RFC3339Micro),

@@ -1,9 +1,13 @@
 package nodeagent
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/measure"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // reading is a metric of what one sensor of each device showed at the last detection, in the base units of Prometheus: bytes,
@@ -44,4 +48,21 @@ func (m *metrics) read(report detect.Report) {
 		}
 		r.table.Set(rows)
 	}
+}
+
+// readUtilization keeps what a detection read of how busy devices are for the next heartbeat.
+func (a *Agent) readUtilization(report *detect.Report) {
+	read := inventory.Utilization{ReadAt: metav1.NewTime(a.clock.Now()), Percent: map[v1alpha1.DeviceID]int64{}}
+	for i := range report.Status.Devices {
+		id := report.Status.Devices[i].ID
+		if percent := report.Readings[id].UtilizationPercent; percent != nil {
+			read.Percent[id] = *percent
+		}
+	}
+	text, err := read.Text()
+	if err != nil || text == "" {
+		a.utilization.Store(nil)
+		return
+	}
+	a.utilization.Store(&text)
 }

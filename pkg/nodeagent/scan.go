@@ -41,6 +41,7 @@ func (a *Agent) scan(ctx context.Context) error {
 	a.metrics.took(&report, a.clock.Since(start))
 	a.metrics.scanned(&report.Status, a.clock.Now())
 	a.metrics.read(report)
+	a.readUtilization(&report)
 	released, _, _ := a.gate.state()
 	a.stale = false
 	a.detected = detection{

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/clitest"
+	"github.com/rankwright/rankwright/pkg/holding"
+	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // TestLive follows a cluster: what changes there changes on the page, which keeps what somebody does.
@@ -25,6 +28,47 @@ func TestLive(t *testing.T) {
 	b.awaits(`document.querySelector('.side .tag.bad')?.textContent === 'Unhealthy: FellOffTheBus'`)
 	b.key("7")
 	b.awaits(`document.querySelector('#search').value === 'h100x8-00007' && document.querySelector('[data-n="shown.nodes"]').value === '1'`)
+}
+
+// TestUtilization compares how busy devices are on the page with what top prints, and follows the Leases of the agents, which say it.
+func TestUtilization(t *testing.T) {
+	s := newStandIn(t)
+	inventories := large(t, s, 12)
+	file := s.kubeconfig(t)
+	b := open(t, serve(t, "--kubeconfig", file).address, 1440, 1000)
+	b.awaits(`document.querySelector('[data-n="totals.utilization.meanPercent"]')`)
+	list := clitest.Object[struct{ Items []holding.Device }](t, printed(t, "top", "devices", "--kubeconfig", file, "-o", "json"))
+	totals := holding.Sum(list.Items)
+	if totals.Utilization.Of != 96 || totals.Utilization.Percent() == 0 {
+		t.Fatalf("top prints a mean of %v", totals.Utilization)
+	}
+	want := ofFleet(&holding.Fleet{Devices: list.Items, Nodes: make([]holding.Node, 12)})
+	delete(want, "closedNodes")
+	b.hold(".kpis", want)
+	b.run(`location.hash = '#/fleet?node=h100x8-00007&colour=utilization'`)
+	b.awaits(`document.querySelectorAll('.side [data-n$="utilization.percent"]').length === 8`)
+	b.hold(".side", want)
+	b.run(`location.hash = '#/fleet?as=table'`)
+	b.awaits(`document.querySelectorAll('.nodes tbody [data-n$="utilization.meanPercent"]').length === 12`)
+	b.hold(".nodes tbody", want)
+	b.run(`location.hash = '#/fleet?q=util>90'`)
+	busy := 0
+	for i := range list.Items {
+		if list.Items[i].Utilization.Percent >= 90 {
+			busy++
+		}
+	}
+	b.awaits(`document.querySelector('[data-n="shown.devices"]').value === '` + strconv.Itoa(busy) + `'`)
+
+	renewed := leaseOf(t, inventories[7], 1000)
+	said, err := inventory.ParseUtilization(renewed.Annotations[v1alpha1.AnnotationUtilization])
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := inventories[7].Status.Devices[2].ID
+	b.run(`location.hash = '#/fleet?node=h100x8-00007'`)
+	s.change("leases", renewed)
+	b.awaits(`document.querySelector('.side [data-n="devices.h100x8-00007/` + string(id) + `.utilization.percent"]')?.textContent === '` + strconv.FormatInt(said.Percent[id], 10) + ` %'`)
 }
 
 // TestNotPermitted says what is not seen, and shows nothing as free that somebody unseen might hold.

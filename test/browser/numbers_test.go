@@ -151,6 +151,7 @@ func ofFleet(f *holding.Fleet) expected {
 	for i := range f.Devices {
 		d := &f.Devices[i]
 		e.add("devices."+d.Node+"/"+string(d.ID)+".memory", d.Memory)
+		e.add("devices."+d.Node+"/"+string(d.ID)+".utilization", d.Utilization)
 		for n := range d.Seats {
 			if d.Seats[n].Rank != nil {
 				e[fmt.Sprintf("devices.%s/%s.seats.rank", d.Node, d.ID)] = float64(*d.Seats[n].Rank)

@@ -21,6 +21,7 @@ import (
 const (
 	nodes             = 5000
 	changesPerSecond  = 20
+	renewalsPerSecond = 83
 	firstPictureBar   = 2 * time.Second
 	frameBar          = 50 * time.Millisecond
 	interactionBar    = 100 * time.Millisecond
@@ -62,10 +63,23 @@ func TestScale(t *testing.T) {
 	m.bytes("most memory of the plugin", float64(resident(t, p.PID(), "VmHWM")), pluginMemoryBar)
 }
 
-// churn changes an inventory so many times a second, until the test ends.
+// churn changes inventories and renews Leases so many times a second, until the test ends.
 func (s *standIn) churn(t *testing.T, inventories []*v1alpha1.AcceleratorInventory) {
 	t.Helper()
-	ticks := time.NewTicker(time.Second / changesPerSecond)
+	changed := slices.Clone(inventories)
+	repeat(t, changesPerSecond, func(n int) {
+		of := changed[n*37%len(changed)].DeepCopy()
+		of.Status.Devices[n%8].Memory.UsedByOthersMiB = int64(512 * (1 + n%9))
+		changed[n*37%len(changed)] = of
+		s.change("acceleratorinventories", of)
+	})
+	repeat(t, renewalsPerSecond, func(n int) { s.change("leases", leaseOf(t, inventories[n%len(inventories)], n)) })
+}
+
+// repeat does something so many times a second, until the test ends.
+func repeat(t *testing.T, perSecond time.Duration, do func(n int)) {
+	t.Helper()
+	ticks := time.NewTicker(time.Second / perSecond)
 	done := make(chan struct{})
 	t.Cleanup(func() { ticks.Stop(); close(done) })
 	go func() {
@@ -74,11 +88,8 @@ func (s *standIn) churn(t *testing.T, inventories []*v1alpha1.AcceleratorInvento
 			case <-done:
 				return
 			case <-ticks.C:
+				do(n)
 			}
-			of := inventories[n*37%len(inventories)].DeepCopy()
-			of.Status.Devices[n%8].Memory.UsedByOthersMiB = int64(512 * (1 + n%9))
-			inventories[n*37%len(inventories)] = of
-			s.change("acceleratorinventories", of)
 		}
 	}()
 }

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"testing"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/inventory"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
 )
 
@@ -34,11 +36,31 @@ func large(t *testing.T, s *standIn, count int) []*v1alpha1.AcceleratorInventory
 		}
 		s.objects["acceleratorinventories"] = append(s.objects["acceleratorinventories"], inventories[i])
 		s.objects["nodes"] = append(s.objects["nodes"], nodeOf(nodes[i].Name, nodes[i].Labels))
+		s.objects["leases"] = append(s.objects["leases"], leaseOf(t, inventories[i], i))
 		if i%5 == 0 {
 			s.addPlacement(i, &nodes[i])
 		}
 	}
 	return inventories
+}
+
+// leaseOf is the Lease of a node's agent, which says how busy the devices are: each other than the next, and otherwise in each turn.
+func leaseOf(t *testing.T, of *v1alpha1.AcceleratorInventory, turn int) *coordinationv1.Lease {
+	t.Helper()
+	busy := inventory.Utilization{ReadAt: metav1.Now(), Percent: map[v1alpha1.DeviceID]int64{}}
+	for i := range of.Status.Devices {
+		busy.Percent[of.Status.Devices[i].ID] = int64((turn*31 + i*17) % 101)
+	}
+	text, err := busy.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	renewed := metav1.NewMicroTime(busy.ReadAt.Time)
+	return &coordinationv1.Lease{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "rankwright-node-agent", Name: of.Name, ResourceVersion: "1", Annotations: map[string]string{v1alpha1.AnnotationUtilization: text}},
+		Spec:       coordinationv1.LeaseSpec{RenewTime: &renewed, LeaseDurationSeconds: new(int32(3600))},
+	}
 }
 
 // addPlacement adds a placement that has all devices of a node that no pod has.

@@ -41,7 +41,7 @@ type following struct {
 	later   func(time.Duration) <-chan time.Time
 	now     func() time.Time
 	running sync.WaitGroup
-	// changed says that there is something else to show, renewed that Leases of agents were renewed, which seldom shows.
+	// changed says that there is something else to show, renewed that Leases of agents were renewed, which often shows nothing new.
 	changed, renewed chan struct{}
 
 	mu    sync.Mutex
@@ -108,7 +108,8 @@ func (f *following) next(shown *Objects, anything bool) (*Objects, time.Duration
 	if left, deaf := f.deaf(); deaf && shown != nil {
 		quiet, until = shown.Silent, left
 	}
-	if !anything && maps.Equal(quiet, shown.Silent) {
+	busy := utilization(known.leases)
+	if !anything && maps.Equal(quiet, shown.Silent) && maps.Equal(busy, shown.Utilization) {
 		return shown, until, nil
 	}
 	next := known
@@ -116,7 +117,7 @@ func (f *following) next(shown *Objects, anything bool) (*Objects, time.Duration
 		was := *shown
 		next = &was
 	}
-	next.Silent, next.Now, next.Outage = quiet, now, f.outage()
+	next.Silent, next.Utilization, next.Now, next.Outage = quiet, busy, now, f.outage()
 	return next, until, nil
 }
 

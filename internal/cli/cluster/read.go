@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/holding"
@@ -54,6 +55,7 @@ func (c *Cluster) Read(ctx context.Context, streams term.Streams, names ...strin
 	}
 	o.Now = c.clock.Now()
 	o.Silent, _ = silent(o.leases, o.Now)
+	o.Utilization = utilization(o.leases)
 	streams.Log().Info("read from the cluster", "server", c.host, "kinds", len(names), "objects", told.objects)
 	return o, nil
 }
@@ -202,6 +204,17 @@ func silent(leases []coordinationv1.Lease, now time.Time) (nodes map[string]bool
 		}
 	}
 	return nodes, until
+}
+
+// utilization is what the agents say of how busy their devices are, by node.
+func utilization(leases []coordinationv1.Lease) map[string]string {
+	said := map[string]string{}
+	for i := range leases {
+		if text := leases[i].Annotations[v1alpha1.AnnotationUtilization]; text != "" {
+			said[leases[i].Name] = text
+		}
+	}
+	return said
 }
 
 // Live are the kinds of which it is told who holds what.

@@ -76,6 +76,7 @@ func (f *fleet) print(p *term.Page) {
 		term.RowIf(seen, "Health", healthText(t)),
 		term.RowIf(seen, "Memory", fmt.Sprintf("%s: %s held (plans take %s), %s used by others, %s free", words.HumanMiB(t.MemoryMiB), words.HumanMiB(t.HeldMiB),
 			words.HumanMiB(t.PlannedMiB), words.HumanMiB(t.OthersMiB), words.HumanMiB(t.FreeMiB))),
+		term.RowIf(seen && !t.Utilization.IsZero(), "Utilization", utilizationRow(t.Utilization)),
 		term.RowIf(seen, "Cost", costText(t)),
 	})
 	p.Paragraph()
@@ -150,6 +151,10 @@ func healthText(t *holding.Totals) string {
 		text += fmt.Sprintf("; %d cordoned", t.Cordoned)
 	}
 	return text
+}
+
+func utilizationRow(m holding.Mean) string {
+	return fmt.Sprintf("%s on average of the %s that show it", percent(m.Percent()), words.Counted(int(m.Of), "device"))
 }
 
 func costText(t *holding.Totals) string {

@@ -44,11 +44,12 @@ func deviceName(d *holding.Device) string { return "device/" + d.Node + "/" + st
 var deviceColumns = []term.Column[holding.Device]{
 	{Name: "NODE", Cell: func(d *holding.Device) string { return d.Node }},
 	{Name: "DEVICE", Cell: func(d *holding.Device) string { return string(d.ID) }, Whole: true},
-	{Name: "PRODUCT", Cell: func(d *holding.Device) string { return d.Product }, Drop: 6},
-	{Name: "MEMORY", Cell: func(d *holding.Device) string { return mib(d.Memory.TotalMiB) }, Number: func(d *holding.Device) float64 { return float64(d.Memory.TotalMiB) }, Drop: 4},
+	{Name: "PRODUCT", Cell: func(d *holding.Device) string { return d.Product }, Drop: 7},
+	{Name: "MEMORY", Cell: func(d *holding.Device) string { return mib(d.Memory.TotalMiB) }, Number: func(d *holding.Device) float64 { return float64(d.Memory.TotalMiB) }, Drop: 5},
 	{Name: "PLANNED", Cell: func(d *holding.Device) string { return mib(d.Memory.PlannedMiB) }, Number: func(d *holding.Device) float64 { return float64(d.Memory.PlannedMiB) }, Wide: true},
 	{Name: "OTHERS", Cell: func(d *holding.Device) string { return mib(d.Memory.OthersMiB) }, Number: func(d *holding.Device) float64 { return float64(d.Memory.OthersMiB) }, Wide: true},
-	{Name: "FREE", Cell: func(d *holding.Device) string { return mib(d.Memory.FreeMiB) }, Number: func(d *holding.Device) float64 { return float64(d.Memory.FreeMiB) }, Drop: 5},
+	{Name: "FREE", Cell: func(d *holding.Device) string { return mib(d.Memory.FreeMiB) }, Number: func(d *holding.Device) float64 { return float64(d.Memory.FreeMiB) }, Drop: 6},
+	{Name: "UTIL", Cell: utilizationText, Number: utilizationOf, Drop: 4, Optional: true},
 	{Name: "HEALTH", Cell: func(d *holding.Device) string { return string(d.Health.State) }, Drop: 2},
 	stateColumn,
 	{Name: "POD", Cell: podsText},
@@ -71,6 +72,32 @@ var (
 
 // narrowDeviceColumns name a pod or a placement, not both.
 var narrowDeviceColumns = []term.Column[holding.Device]{deviceColumns[0], deviceColumns[1], stateColumn, holderColumn, whyColumn}
+
+// utilizationText is how busy a device was when its agent looked last.
+func utilizationText(d *holding.Device) string {
+	if d.Utilization == nil {
+		return ""
+	}
+	return percent(d.Utilization.Percent)
+}
+
+// utilizationOf is what devices are sorted by; those that do not show it are last.
+func utilizationOf(d *holding.Device) float64 {
+	if d.Utilization == nil {
+		return -1
+	}
+	return float64(d.Utilization.Percent)
+}
+
+func percent(n int64) string { return strconv.FormatInt(n, 10) + "%" }
+
+// meanText is the mean utilization of devices; nothing where none shows it.
+func meanText(m holding.Mean) string {
+	if m.IsZero() {
+		return ""
+	}
+	return percent(m.Percent())
+}
 
 // mib is an amount of memory; nothing where there is none.
 func mib(n int64) string {
@@ -149,6 +176,10 @@ func totalsColumns[T any](of func(*T) *holding.Totals) []term.Column[T] {
 		count("IDLE", 0, false, in(holding.Idle)),
 		count("OUT", 0, true, in(holding.OutOfUse)),
 		count("UNKNOWN", 0, true, in(holding.Unknown)),
+		{
+			Name: "UTIL", Drop: 5, Optional: true, Cell: func(t *T) string { return meanText(of(t).Utilization) },
+			Number: func(t *T) float64 { return float64(of(t).Utilization.Percent()) },
+		},
 		count("HEALTHY", 5, false, func(t *holding.Totals) int { return t.Healthy }),
 		amount("MEMORY", 3, false, func(t *holding.Totals) int64 { return t.MemoryMiB }),
 		amount("HELD", 4, false, func(t *holding.Totals) int64 { return t.HeldMiB }),
@@ -240,6 +271,10 @@ var placementColumns = []term.Column[holding.Placement]{
 	{Name: "STRATEGY", Cell: func(p *holding.Placement) string { return p.Strategy }},
 	{Name: "DEVICES", Cell: func(p *holding.Placement) string { return strconv.Itoa(p.Totals.Devices) }, Number: func(p *holding.Placement) float64 { return float64(p.Totals.Devices) }},
 	{Name: "IN USE", Cell: func(p *holding.Placement) string { return strconv.Itoa(p.Totals.Conditions[holding.InUse]) }, Number: func(p *holding.Placement) float64 { return float64(p.Totals.Conditions[holding.InUse]) }, Drop: 1},
+	{
+		Name: "UTIL", Cell: func(p *holding.Placement) string { return meanText(p.Totals.Utilization) }, Drop: 5, Optional: true,
+		Number: func(p *holding.Placement) float64 { return float64(p.Totals.Utilization.Percent()) },
+	},
 	{Name: "NODES", Cell: func(p *holding.Placement) string { return strconv.Itoa(len(p.Nodes)) }, Number: func(p *holding.Placement) float64 { return float64(len(p.Nodes)) }, Drop: 5},
 	{Name: "PLANNED", Cell: func(p *holding.Placement) string { return mib(p.Totals.PlannedMiB) }, Number: func(p *holding.Placement) float64 { return float64(p.Totals.PlannedMiB) }, Drop: 3},
 	{Name: "OF", Cell: func(p *holding.Placement) string { return mib(p.Totals.MemoryMiB) }, Number: func(p *holding.Placement) float64 { return float64(p.Totals.MemoryMiB) }, Wide: true},

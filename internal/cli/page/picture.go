@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
@@ -37,7 +38,9 @@ type nodePart struct {
 	Fabric string `json:"fabric,omitempty"`
 	Closed string `json:"closed,omitempty"`
 	// Partial says that the inventory is not seen: there may be more devices.
-	Partial bool         `json:"partial,omitempty"`
+	Partial bool `json:"partial,omitempty"`
+	// ReadAt is when the agent read how busy the devices are; nil where that is not known of any.
+	ReadAt  *metav1.Time `json:"readAt,omitempty"`
 	Devices []devicePart `json:"devices"`
 }
 
@@ -52,8 +55,10 @@ type devicePart struct {
 	OthersMiB  int64                `json:"othersMiB,omitempty"`
 	PlannedMiB int64                `json:"plannedMiB,omitempty"`
 	FreeMiB    int64                `json:"freeMiB,omitempty"`
-	Pods       []holding.Pod        `json:"pods,omitempty"`
-	Seats      []holding.Seat       `json:"seats,omitempty"`
+	// UtilizationPercent is how busy the device was when that was read; nil where it is not known.
+	UtilizationPercent *int64         `json:"utilizationPercent,omitempty"`
+	Pods               []holding.Pod  `json:"pods,omitempty"`
+	Seats              []holding.Seat `json:"seats,omitempty"`
 }
 
 // placementPart is a placement in the list.
@@ -171,6 +176,9 @@ func nodeOf(layout string, n *holding.Node, devices []holding.Device, host *flee
 	}
 	for i := range devices {
 		made.Devices[i] = deviceOf(&devices[i])
+		if u := devices[i].Utilization; u != nil {
+			made.ReadAt = &u.ReadAt
+		}
 	}
 	return made
 }
@@ -179,6 +187,9 @@ func deviceOf(d *holding.Device) devicePart {
 	made := devicePart{
 		Condition: d.Condition, Why: d.Why, Cordoned: d.Cordoned, OthersMiB: d.Memory.OthersMiB, PlannedMiB: d.Memory.PlannedMiB, FreeMiB: d.Memory.FreeMiB,
 		Pods: d.Pods, Seats: d.Seats,
+	}
+	if d.Utilization != nil {
+		made.UtilizationPercent = &d.Utilization.Percent
 	}
 	if d.Health.State != v1alpha1.Healthy {
 		made.Health, made.Reason, made.Message = cmp.Or(d.Health.State, v1alpha1.Unknown), d.Health.Reason, d.Health.Message

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ func top(w *world) {
 	} {
 		clitest.Golden(w.T, "live-top-"+name+".txt", w.asks(args...))
 		clitest.Golden(w.T, "live-top-"+name+"-80.txt", w.checked(w.run(80, w.kubeconfig, args...), args))
+		clitest.Golden(w.T, "live-top-"+name+"-wide.txt", w.asks(append(slices.Clone(args), "-o", "wide")...))
 	}
 	w.same("fleet by its name", w.asks("top"), w.asks("top", "fleet"))
 }
@@ -52,16 +54,18 @@ func documented(w *world) {
 func topSelects(w *world) {
 	const id = "amd-0000:27:00.0"
 	for command, want := range map[string]string{
-		"top devices --state Idle -o name":                                               "device/mi300x-0/" + id + "\ndevice/mi300x-0/amd-0000:47:00.0\ndevice/mi300x-0/amd-0000:65:00.0\ndevice/mi300x-0/amd-0000:85:00.0\n",
-		"top devices -n team-b -o custom-columns=D:.id,P:.pods[0].name":                  "D                  P\namd-0000:e5:00.0   notebook-0\n",
-		"top devices -l pool=l40s -o jsonpath={.items[*].seats[0].rank}":                 "0 1 2 3\n",
-		"top devices -l pool=none":                                                       "No devices.\n",
-		"top nodes --sort-by free -o name":                                               "node/mi300x-0\nnode/h100-0\nnode/l40s-0\n",
-		"top nodes -n team-b -o name":                                                    "node/mi300x-0\n",
-		"top placements":                                                                 "No placements in namespace default; -A looks in all.\n",
-		"top placements -n team-a --sort-by devices -o name":                             "modelplacement.rankwright.dev/tensor\nmodelplacement.rankwright.dev/pipeline\nmodelplacement.rankwright.dev/single\nmodelplacement.rankwright.dev/too-large\n",
-		"top products -o custom-columns=P:.name,IDLE:.totals.conditions.Idle":            "P                         IDLE\nAMD Instinct MI300X OAM   4\nNVIDIA H100 80GB HBM3     <none>\nNVIDIA L40S               <none>\n",
-		"top -o jsonpath={.totals.devices},{.totals.conditions.Idle},{.attention[*].id}": "20,4,amd-0000:a7:00.0 amd-0000:c7:00.0\n",
+		"top devices --state Idle -o name":                                                                                   "device/mi300x-0/" + id + "\ndevice/mi300x-0/amd-0000:47:00.0\ndevice/mi300x-0/amd-0000:65:00.0\ndevice/mi300x-0/amd-0000:85:00.0\n",
+		"top devices -n team-b -o custom-columns=D:.id,P:.pods[0].name":                                                      "D                  P\namd-0000:e5:00.0   notebook-0\n",
+		"top devices -l pool=l40s -o jsonpath={.items[*].seats[0].rank}":                                                     "0 1 2 3\n",
+		"top devices --sort-by util -l pool=h100 -o jsonpath={.items[*].utilization.percent},{.items[0].utilization.readAt}": "97 96 41 0,2026-05-04T12:02:03Z\n",
+		"top -o jsonpath={.totals.utilization}":                                                                              "{\"devices\":6,\"meanPercent\":40}\n",
+		"top devices -l pool=none":                                                                                           "No devices.\n",
+		"top nodes --sort-by free -o name":                                                                                   "node/mi300x-0\nnode/h100-0\nnode/l40s-0\n",
+		"top nodes -n team-b -o name":                                                                                        "node/mi300x-0\n",
+		"top placements":                                                                                                     "No placements in namespace default; -A looks in all.\n",
+		"top placements -n team-a --sort-by devices -o name":                                                                 "modelplacement.rankwright.dev/tensor\nmodelplacement.rankwright.dev/pipeline\nmodelplacement.rankwright.dev/single\nmodelplacement.rankwright.dev/too-large\n",
+		"top products -o custom-columns=P:.name,IDLE:.totals.conditions.Idle":                                                "P                         IDLE\nAMD Instinct MI300X OAM   4\nNVIDIA H100 80GB HBM3     <none>\nNVIDIA L40S               <none>\n",
+		"top -o jsonpath={.totals.devices},{.totals.conditions.Idle},{.attention[*].id}":                                     "20,4,amd-0000:a7:00.0 amd-0000:c7:00.0\n",
 	} {
 		args := strings.Fields(command)
 		w.same(command, want, w.asks(args...))

@@ -55,6 +55,13 @@ func (h *hardware) set(devices ...v1alpha1.Device) {
 	h.found, h.broken = backend.Found{Devices: devices}, false
 }
 
+// busy has a device compute for a part of the time, in percent.
+func (h *hardware) busy(id v1alpha1.DeviceID, percent int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.found.Readings = backend.Readings{id: {UtilizationPercent: &percent}}
+}
+
 func (h *hardware) breakDown() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

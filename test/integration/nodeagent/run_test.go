@@ -14,6 +14,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
 )
 
@@ -158,6 +159,34 @@ func TestHeartbeat(t *testing.T) {
 	s.await("the heartbeat to wait", func() bool { return clock.Waiters() == 2 })
 	clock.Step(67 * time.Second)
 	s.await("the renewal", renewedAfter(lease.Spec.RenewTime.Time))
+}
+
+// The heartbeat says how busy the devices were when the agent looked last, and no longer says it of a device that does not show it any more.
+func TestHeartbeatSaysHowBusyDevicesAre(t *testing.T) {
+	s := newSiteFor(t, "run-busy")
+	clock := testingclock.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	s.clock = clock
+	s.agent = s.newAgent(agentConfig(t, s.node))
+	s.nvidia.set(gpu(0), gpu(1))
+	s.nvidia.busy(gpu(0).ID, 37)
+	s.run()
+	s.published(2)
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: s.name, Namespace: agentName}}
+	says := func(want string) func() bool {
+		return func() bool {
+			clock.Step(time.Second)
+			err := s.admin.Get(t.Context(), client.ObjectKeyFromObject(lease), lease)
+			return err == nil && lease.Annotations[v1alpha1.AnnotationUtilization] == want
+		}
+	}
+	s.await("what the first detection read", says(`{"readAt":"2026-01-02T03:04:05Z","percent":{"nvidia-0000:10:00.0":37}}`))
+	version := s.inventory().ResourceVersion
+	s.nvidia.set(gpu(0), gpu(1))
+	s.agent.Rescan()
+	s.await("nothing of devices that show nothing", says(""))
+	if now := s.inventory().ResourceVersion; now != version {
+		t.Errorf("the inventory was written: version %s after %s", now, version)
+	}
 }
 
 // outage refuses the requests of an agent while it is on.

@@ -3,9 +3,9 @@
 import { holderOf } from './model.js';
 import { conditions, conditionWords, mib } from './words.js';
 
-export const modes = { state: 'State', holder: 'Holder', health: 'Health', free: 'Free memory', planned: 'Planned memory' };
+export const modes = { state: 'State', holder: 'Holder', health: 'Health', free: 'Free memory', planned: 'Planned memory', utilization: 'Utilization' };
 
-const names = ['bg', 'surface', 'line', 'text', 'muted', 'accent', 'in-use', 'reserved', 'idle', 'out', 'unknown', 'good', 'warn', 'bad', 'numa', 'link', 'switch', 'free', 'planned'];
+const names = ['bg', 'surface', 'line', 'text', 'muted', 'accent', 'in-use', 'reserved', 'idle', 'out', 'unknown', 'good', 'warn', 'bad', 'numa', 'link', 'switch', 'free', 'planned', 'busy'];
 
 // palette reads the colours of the theme that is in force.
 export function palette() {
@@ -42,15 +42,17 @@ export function look(mode, device, slot, p) {
     case 'health':
       return { colour: p[byHealth[device.health ?? 'Healthy']], shape: (device.health ?? 'Healthy') === 'Unknown' ? 'hatched' : 'filled', share: 1 };
     case 'free':
-      return level(device.freeMiB, slot.totalMiB, p.free, device, p);
+      return level(device.freeMiB, slot.totalMiB, p.free, device.condition !== 'Unknown', p);
     case 'planned':
-      return level(device.plannedMiB, slot.totalMiB, p.planned, device, p);
+      return level(device.plannedMiB, slot.totalMiB, p.planned, device.condition !== 'Unknown', p);
+    case 'utilization':
+      return level(device.utilizationPercent, 100, p.busy, device.utilizationPercent !== undefined, p);
     default:
       return { colour: p[byCondition[device.condition]], shape, share: 1 };
   }
 }
 
-const level = (part, whole, colour, device, p) => device.condition === 'Unknown' ? { colour: p.unknown, shape: 'hatched', share: 1 } : { colour, shape: 'level', share: whole ? (part ?? 0) / whole : 0 };
+const level = (part, whole, colour, known, p) => known ? { colour, shape: 'level', share: whole ? (part ?? 0) / whole : 0 } : { colour: p.unknown, shape: 'hatched', share: 1 };
 
 // legend is what the colours mean: a text and a sample each.
 export function legend(mode, p) {
@@ -60,6 +62,7 @@ export function legend(mode, p) {
     case 'health': return Object.entries(byHealth).map(([name, key]) => [name.toLowerCase(), name === 'Unknown' ? 'hatched' : 'filled', p[key]]);
     case 'free': return [['filled as far as memory is free for a new plan', 'level', p.free], ['not known', 'hatched', p.unknown]];
     case 'planned': return [['filled as far as plans take the memory', 'level', p.planned], ['not known', 'hatched', p.unknown]];
+    case 'utilization': return [['filled as far as the device computed when its agent looked', 'level', p.busy], ['not known', 'hatched', p.unknown]];
     default: return conditions.map((c) => [conditionWords[c], held[c], p[byCondition[c]]]);
   }
 }
@@ -71,5 +74,6 @@ export function about(device, slot) {
   if (device.cordoned) text.push('cordoned');
   if (device.why) text.push(device.why);
   if (device.freeMiB) text.push(mib(device.freeMiB) + ' free');
+  if (device.utilizationPercent !== undefined) text.push(device.utilizationPercent + ' % busy');
   return slot.id + ': ' + text.join(', ');
 }

@@ -162,6 +162,7 @@ function kpis(fleet) {
     one('Memory', num('totals.memoryMiB', t.memoryMiB, mib(t.memoryMiB)), [num('totals.heldMiB', t.heldMiB, mib(t.heldMiB)), ' held']),
     one('Planned', num('totals.plannedMiB', t.plannedMiB, mib(t.plannedMiB)), [num('totals.othersMiB', t.othersMiB, mib(t.othersMiB)), ' used by others']),
     one('Free', num('totals.freeMiB', t.freeMiB, mib(t.freeMiB)), 'for a new plan'),
+    t.utilization ? one('Utilization', num('totals.utilization.meanPercent', t.utilization.meanPercent, t.utilization.meanPercent + ' %'), ['of ', num('totals.utilization.devices', t.utilization.devices, counted(t.utilization.devices, 'device'))]) : null,
     one('Idle, an hour', num('totals.idleMicroUSDPerHour', t.idleMicroUSDPerHour, usd(t.idleMicroUSDPerHour)), ['USD of ', num('totals.microUSDPerHour', t.microUSDPerHour, usd(t.microUSDPerHour)), t.unpriced ? [', ', num('totals.unpriced', t.unpriced, grouped(t.unpriced)), ' without a price'] : null]),
   ];
 }

@@ -38,7 +38,7 @@ export class Fleet {
 
   setNode(name, part) {
     const layout = this.layouts.get(part.layout);
-    const node = { name, ...part, layout, counts: {}, freeMiB: 0, product: productOf(layout), device: undefined };
+    const node = { name, ...part, layout, counts: {}, freeMiB: 0, mean: meanOf(part.devices), product: productOf(layout), device: undefined };
     for (const d of part.devices) {
       node.counts[d.condition] = (node.counts[d.condition] ?? 0) + 1;
       node.freeMiB += d.freeMiB ?? 0;
@@ -64,6 +64,12 @@ export class Fleet {
     const at = node ? node.layout.devices.findIndex((d) => d.id === id) : -1;
     return at < 0 ? null : { node, slot: node.layout.devices[at], device: node.devices[at] };
   }
+}
+
+// meanOf is the mean utilization of devices in percent; undefined where none shows it.
+function meanOf(devices) {
+  const shown = devices.map((d) => d.utilizationPercent).filter((n) => n !== undefined);
+  return shown.length ? Math.round(shown.reduce((sum, n) => sum + n, 0) / shown.length) : undefined;
 }
 
 // productOf is what a node has, in a word.

@@ -3,7 +3,7 @@ import { h, morph } from './dom.js';
 import { Fleet } from './model.js';
 import { follow } from './stream.js';
 import { Standing } from './standing.js';
-import { palette } from './colours.js';
+import { modes, palette } from './colours.js';
 import { FleetView } from './fleet.js';
 import { PlacementsView } from './placements.js';
 import { WhatIfView } from './whatif.js';
@@ -11,7 +11,7 @@ import { WhatIfView } from './whatif.js';
 const $ = (id) => document.getElementById(id);
 const views = { fleet: 'Fleet', placements: 'Placements', 'what-if': 'What if' };
 const defaults = { q: '', colour: 'state', zoom: '1', as: 'picture', group: 'product', node: '', device: '' };
-const keys = [['/', 'search'], ['f  p  w', 'fleet, placements, what if'], ['1 to 5', 'colour by state, holder, health, free and planned memory'], ['+  −', 'size of the picture'], ['t', 'picture or table'], ['arrows, Home, End', 'from node to node in the picture'], ['Enter', 'open the node'], ['Esc', 'close, or empty the search'], ['d', 'light, dark, or as the system has it']];
+const keys = [['/', 'search'], ['f  p  w', 'fleet, placements, what if'], ['1 to 6', 'colour by state, holder, health, free and planned memory, utilization'], ['+  −', 'size of the picture'], ['t', 'picture or table'], ['arrows, Home, End', 'from node to node in the picture'], ['Enter', 'open the node'], ['Esc', 'close, or empty the search'], ['d', 'light, dark, or as the system has it']];
 
 const app = { fleet: new Fleet(), state: {}, palette: palette(), go };
 const shown = {};
@@ -123,7 +123,7 @@ const pressed = {
   '-': () => zoom(-1),
   '?': help,
   d: () => { theme(themes[(themes.indexOf(document.documentElement.dataset.theme) + 1) % 3]); render(); },
-  ...Object.fromEntries(['state', 'holder', 'health', 'free', 'planned'].map((colour, n) => [String(n + 1), () => go({ colour })])),
+  ...Object.fromEntries(Object.keys(modes).map((colour, n) => [String(n + 1), () => go({ colour })])),
 };
 const zoom = (by) => go({ zoom: String(Math.max(0, Math.min(2, Number(app.state.zoom) + by))) });
 

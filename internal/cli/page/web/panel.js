@@ -3,7 +3,7 @@ import { h, num } from './dom.js';
 import { sample } from './fleet.js';
 import { look } from './colours.js';
 import { podsOf, rankOf } from './model.js';
-import { conditions, conditionWords, counted, mib, rate } from './words.js';
+import { conditions, conditionWords, counted, mib, moment, rate } from './words.js';
 
 export function panel(node, chosen, palette) {
   const list = node.layout.devices.map((slot, i) => ({ slot, device: node.devices[i] }));
@@ -14,6 +14,7 @@ export function panel(node, chosen, palette) {
     node.closed ? h('p', {}, h('span', { class: 'tag bad' }, node.closed), ' It takes no new work.') : null,
     node.partial ? h('p', { class: 'note' }, 'The inventory of this node is not seen: these are the devices that plans name.') : null,
     h('p', {}, num(at + 'devices', node.devices.length, counted(node.devices.length, 'device')), ': ', conditions.filter((c) => node.counts[c]).map((c, n) => [n ? ', ' : '', num(at + 'conditions.' + c, node.counts[c]), ' ' + conditionWords[c]]), node.freeMiB ? ['; ', num(at + 'freeMiB', node.freeMiB, mib(node.freeMiB)), ' free'] : null),
+    node.mean === undefined ? null : h('p', {}, num(at + 'utilization.meanPercent', node.mean, node.mean + ' %'), ' busy on average, as the agent read at ', h('span', { class: 'words' }, moment(node.readAt))),
     ...[...Map.groupBy(list, ({ slot }) => slot.numa)].sort((a, b) => (a[0] ?? -1) - (b[0] ?? -1)).map(([numa, devices]) => numaBox(numa, devices, node, chosen, palette)),
     domains(node, at),
   ];
@@ -47,7 +48,8 @@ function deviceRow(slot, device, chosen, node, palette) {
       seats.length ? h('div', { class: 'small' }, seats) : null,
       device.why ? h('div', { class: 'small muted words' }, device.why) : null,
       device.message ? h('div', { class: 'small muted words' }, device.message) : null,
-      memory(slot, device, at)));
+      memory(slot, device, at),
+      device.utilizationPercent === undefined ? null : h('div', { class: 'small' }, num(at + 'utilization.percent', device.utilizationPercent, device.utilizationPercent + ' %'), ' busy')));
 }
 
 function memory(slot, device, at) {

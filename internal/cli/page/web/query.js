@@ -1,4 +1,4 @@
-// What somebody searches for: words that must all be there, and facts such as state:idle, health:unhealthy, ns:team-a or free>40.
+// What somebody searches for: words that must all be there, and facts such as state:idle, health:unhealthy, ns:team-a, free>40 or util<5.
 import { conditions, conditionWords } from './words.js';
 
 const healths = ['Healthy', 'Degraded', 'Unhealthy', 'Unknown'];
@@ -17,10 +17,13 @@ const facts = {
   fabric: (value) => (d, slot, node) => (node.fabric ?? '').toLowerCase().includes(value),
 };
 
+// amounts are what a device is compared by: free memory in GiB, and utilization in percent, which no bound holds for where it is not known.
+const amounts = { free: (d) => (d.freeMiB ?? 0) / 1024, util: (d) => d.utilizationPercent ?? NaN };
+
 // hyphened is a name as one word.
 export const hyphened = (name) => name.toLowerCase().replace(/\s+/g, '-');
 
-export const hints = Object.keys(facts).map((name) => name + ':').concat('free>', 'free<',
+export const hints = Object.keys(facts).map((name) => name + ':').concat('free>', 'free<', 'util>', 'util<',
   conditions.map((c) => 'state:' + c.toLowerCase()), healths.map((s) => 'health:' + s.toLowerCase()));
 
 // parse makes of a text what devices are asked for: facts, and words; null where all are meant.
@@ -35,10 +38,10 @@ export function parse(text) {
 }
 
 function factOf(word) {
-  const compared = /^free([<>])=?(\d+(?:\.\d+)?)$/.exec(word);
+  const compared = /^(free|util)([<>])=?(\d+(?:\.\d+)?)$/.exec(word);
   if (compared) {
-    const bound = Number(compared[2]) * 1024;
-    return compared[1] === '>' ? (d) => (d.freeMiB ?? 0) >= bound : (d) => (d.freeMiB ?? 0) <= bound;
+    const amount = amounts[compared[1]], bound = Number(compared[3]);
+    return compared[2] === '>' ? (d) => amount(d) >= bound : (d) => amount(d) <= bound;
   }
   const named = /^([a-z]+):(.*)$/.exec(word);
   return named && facts[named[1]] ? facts[named[1]](named[2]) : null;

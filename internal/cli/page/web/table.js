@@ -4,7 +4,7 @@ import { holderOf } from './model.js';
 import { conditions, mib } from './words.js';
 
 const rowHeight = 30;
-const heads = ['Node', 'Devices', 'In use', 'Reserved', 'Idle', 'Out of use', 'Unknown', 'Free', 'Held by', 'Zone', 'Product'];
+const heads = ['Node', 'Devices', 'In use', 'Reserved', 'Idle', 'Out of use', 'Unknown', 'Free', 'Utilization', 'Held by', 'Zone', 'Product'];
 
 export class Table {
   constructor(on) {
@@ -43,9 +43,9 @@ function row(node, n) {
     if (holder) holders.set(holder, (holders.get(holder) ?? 0) + 1);
   }
   const at = 'nodes.' + node.name + '.';
-  const cell = (name, value, text) => h('td', { class: 'n' }, value ? num(at + name, value, text) : h('span', { class: 'none' }, '–'));
+  const cell = (name, value, text) => h('td', { class: 'n' }, value || text ? num(at + name, value, text) : h('span', { class: 'none' }, '–'));
   return h('tr', { 'data-node': node.name, 'data-key': node.name, 'aria-rowindex': n + 2 },
     h('th', { scope: 'row' }, h('button', { type: 'button', class: 'plain words', tabindex: '-1' }, node.name), node.closed ? h('span', { class: 'tag bad' }, node.closed) : null),
-    cell('devices', node.devices.length), conditions.map((c) => cell('conditions.' + c, node.counts[c] ?? 0)), cell('freeMiB', node.freeMiB, mib(node.freeMiB)),
+    cell('devices', node.devices.length), conditions.map((c) => cell('conditions.' + c, node.counts[c] ?? 0)), cell('freeMiB', node.freeMiB, node.freeMiB ? mib(node.freeMiB) : ''), cell('utilization.meanPercent', node.mean, node.mean === undefined ? '' : node.mean + ' %'),
     h('td', { class: 'words' }, [...holders.keys()].slice(0, 3).join(', ') + (holders.size > 3 ? ' …' : '')), h('td', { class: 'words' }, node.zone ?? ''), h('td', { class: 'words' }, node.product));
 }
