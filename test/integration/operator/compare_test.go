@@ -87,7 +87,7 @@ func TestBetterPlansAreOfferedAndNotTaken(t *testing.T) {
 		t.Errorf("plan %s is on node %s", p.Name, p.Spec.Nodes[0].Node)
 	}
 	w.awaitImprovable("llm", metav1.ConditionFalse)
-	story.check(t, "llm-1", "llm-2")
+	story.check("llm-1", "llm-2")
 }
 
 // TestBetterPlansNeedRoom has a faster device on a node without CPU for the pods: it is offered as soon as there is some, though nothing else changed.

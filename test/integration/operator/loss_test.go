@@ -57,9 +57,12 @@ func (w world) runOn(node, name string, labels map[string]string) {
 
 // story is what was seen of placement llm: at no time is it Ready while something is lost.
 type story struct {
-	mu    sync.Mutex
-	false []string
-	plans []string
+	world
+
+	mu       sync.Mutex
+	versions map[string]bool
+	false    []string
+	plans    []string
 }
 
 // follow reads each status that placement llm has from now on.
@@ -67,7 +70,7 @@ func (w world) follow() *story {
 	w.Helper()
 	events, err := w.Watch(context.WithoutCancel(w.Context()), &v1alpha1.ModelPlacementList{}, client.InNamespace(testNamespace))
 	w.Must(err)
-	s, ended := &story{}, make(chan struct{})
+	s, ended := &story{world: w, versions: map[string]bool{}}, make(chan struct{})
 	go func() {
 		defer close(ended)
 		for event := range events.ResultChan() {
@@ -83,6 +86,7 @@ func (w world) follow() *story {
 func (s *story) see(p *v1alpha1.ModelPlacement) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.versions[p.ResourceVersion] = true
 	if p.Status.Plan != "" && !slices.Contains(s.plans, p.Status.Plan) {
 		s.plans = append(s.plans, p.Status.Plan)
 	}
@@ -91,16 +95,22 @@ func (s *story) see(p *v1alpha1.ModelPlacement) {
 	}
 }
 
-// check fails the test where the placement had other plans, or was Ready though something was lost.
-func (s *story) check(t *testing.T, plans ...string) {
-	t.Helper()
+// check fails the test where the placement had other plans up to now, or was Ready though something was lost.
+func (s *story) check(plans ...string) {
+	s.Helper()
+	now := s.placement("llm")
+	s.Eventually("what is written of the placement is seen", func(context.Context) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.versions[now.ResourceVersion]
+	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.false) > 0 {
-		t.Errorf("Ready though something is lost: %s", s.false)
+		s.Errorf("Ready though something is lost: %s", s.false)
 	}
 	if !cmp.Equal(s.plans, plans) {
-		t.Errorf("plans %s, want %s", s.plans, plans)
+		s.Errorf("plans %s, want %s", s.plans, plans)
 	}
 }
 
@@ -217,7 +227,7 @@ func TestLosses(t *testing.T) {
 				t.Errorf("the new plan has %v, want %v", got, want)
 			}
 			w.pass(now, time.Hour, "n2")
-			story.check(t, "llm-1", "llm-2")
+			story.check("llm-1", "llm-2")
 		})
 	}
 }
@@ -272,7 +282,7 @@ func TestCordonedNodeIsLeftWhereDrainsAreHeld(t *testing.T) {
 	}
 	w.changeNode("n1", cordon(false))
 	w.pass(now, time.Hour, "n2")
-	story.check(t, "llm-1", "llm-2")
+	story.check("llm-1", "llm-2")
 }
 
 // One drained node after the other is answered ever later, as losses are.
@@ -295,7 +305,7 @@ func TestDrainsAreAnsweredEverLater(t *testing.T) {
 	w.awaitReason("llm", losses.ReasonLimited)
 	w.pass(now, time.Minute, "n2")
 	w.awaitPlan("llm", "llm-3")
-	story.check(t, "llm-1", "llm-2", "llm-3")
+	story.check("llm-1", "llm-2", "llm-3")
 }
 
 // awaitLostRank waits until the mesh names the rank that cannot run.
@@ -319,7 +329,7 @@ func TestWhatComesBackInTimeIsNoLoss(t *testing.T) {
 		w.changeNode("n1", kubelet(corev1.ConditionTrue))
 		w.awaitPlan("llm", "llm-1")
 	}
-	story.check(t, "llm-1")
+	story.check("llm-1")
 }
 
 // TestLossesThatComeTogetherAreOneIncident loses two nodes within the window.
@@ -336,7 +346,7 @@ func TestLossesThatComeTogetherAreOneIncident(t *testing.T) {
 	if got := devicesOf(w.awaitPlan("llm", "llm-2")); len(got) != 2 || !strings.HasPrefix(got[0], "n3/") || !strings.HasPrefix(got[1], "n4/") {
 		t.Errorf("the new plan has %v", got)
 	}
-	story.check(t, "llm-1", "llm-2")
+	story.check("llm-1", "llm-2")
 }
 
 // TestFlappingIsAnsweredEverLater makes one device after the other unhealthy, ten times in two minutes, and ends the operator in between:
@@ -378,7 +388,7 @@ func TestFlappingIsAnsweredEverLater(t *testing.T) {
 		}
 		w.pass(now, 7*time.Second, "n1")
 	}
-	story.check(t, "llm-1", "llm-2", "llm-3")
+	story.check("llm-1", "llm-2", "llm-3")
 }
 
 // TestManyNodesAtOnceAreNotBelieved: above a fifth of the nodes the network is more likely to have failed than they.
@@ -396,7 +406,7 @@ func TestManyNodesAtOnceAreNotBelieved(t *testing.T) {
 	if got := devicesOf(w.awaitPlan("llm", "llm-2")); !strings.HasPrefix(got[0], "n3/") || !strings.HasPrefix(got[1], "n2/") {
 		t.Errorf("the new plan has %v", got)
 	}
-	story.check(t, "llm-1", "llm-2")
+	story.check("llm-1", "llm-2")
 }
 
 // TestDriftIsSaidAndMovesNothing gives a pod another device of its node than it was bound to.
@@ -426,7 +436,7 @@ func TestDriftIsSaidAndMovesNothing(t *testing.T) {
 			return d != nil && d.Status == c.status && strings.Contains(d.Message, c.text)
 		})
 	}
-	story.check(t, "llm-1")
+	story.check("llm-1")
 }
 
 // TestSilentAgentsAreAConditionAndNoLoss: one falls silent, then all, then all are heard of again. Leases are listed when one falls silent, and not each time they are looked at.
@@ -461,7 +471,7 @@ func TestSilentAgentsAreAConditionAndNoLoss(t *testing.T) {
 		t.Errorf("Placed is %+v, losses %+v", placed(p), p.Status.Losses)
 	}
 	awaitObserved([]string{"n1", "n2"}, metav1.ConditionTrue)
-	story.check(t, "llm-1")
+	story.check("llm-1")
 	const start, nodes = 1, 3
 	if lists := made.Calls()["list leases"].Requests; lists > start+nodes {
 		t.Errorf("Leases were listed %d times while %d agents fell silent", lists, nodes)
