@@ -189,7 +189,7 @@ func (w *world) nodes(ctx context.Context) error {
 		if err := scale.MakeNode(ctx, w.client, &nodes[i], nil); err != nil {
 			return err
 		}
-		if err := scale.Beat(ctx, w.client, nodes[i].Name, w.clock().Add(24*time.Hour)); err != nil {
+		if err := scale.Beat(ctx, w.client, &nodes[i], w.clock().Add(24*time.Hour)); err != nil {
 			return err
 		}
 	}

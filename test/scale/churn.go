@@ -27,7 +27,7 @@ type Churn struct {
 func (c *Cluster) Churn(ctx context.Context, leases, inventories int) *Churn {
 	churn := &Churn{}
 	ctx, churn.cancel = context.WithCancel(ctx)
-	churn.start(ctx, &churn.leases, leases, func(ctx context.Context, i int) error { return c.Beat(ctx, c.Nodes[i%len(c.Nodes)].Name) })
+	churn.start(ctx, &churn.leases, leases, func(ctx context.Context, i int) error { return c.Beat(ctx, &c.Nodes[i%len(c.Nodes)]) })
 	churn.start(ctx, &churn.inventories, inventories, func(ctx context.Context, i int) error { return c.Touch(ctx, c.Nodes[i%len(c.Nodes)].Name) })
 	return churn
 }

@@ -132,7 +132,7 @@ func (c *Cluster) node(ctx context.Context, of *fleet.Node, pods int) error {
 	if err := MakeNode(ctx, c.Client, of, held); err != nil {
 		return err
 	}
-	return c.Beat(ctx, of.Name)
+	return c.Beat(ctx, of)
 }
 
 // pod makes a running pod on a node.
@@ -157,7 +157,7 @@ func podOf(name string) *corev1.Pod {
 }
 
 // Beat writes the Lease of a node's agent.
-func (c *Cluster) Beat(ctx context.Context, node string) error {
+func (c *Cluster) Beat(ctx context.Context, node *fleet.Node) error {
 	return Beat(ctx, c.Client, node, c.clock())
 }
 

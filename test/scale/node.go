@@ -12,11 +12,15 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/inventory"
 )
+
+// kwok has the controller of that name, where a cluster has it, keep a Node without a kubelet ready and run its pods.
+var kwok = map[string]string{"kwok.x-k8s.io/node": "fake"}
 
 // MakeNode makes a Node that is ready, with the inventory of a synthetic node and what its kubelet reports of its devices.
 func MakeNode(ctx context.Context, c client.Client, of *fleet.Node, allocations []v1alpha1.Allocation) error {
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: of.Name, Labels: of.Labels}, Spec: corev1.NodeSpec{ProviderID: "scale://" + of.Name}}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: of.Name, Labels: of.Labels, Annotations: kwok}, Spec: corev1.NodeSpec{ProviderID: "scale://" + of.Name}}
 	if err := c.Create(ctx, node); err != nil {
 		return fmt.Errorf("node: %w", err)
 	}
@@ -31,22 +35,30 @@ func MakeNode(ctx context.Context, c client.Client, of *fleet.Node, allocations 
 	if err := c.Status().Update(ctx, node); err != nil {
 		return fmt.Errorf("node status: %w", err)
 	}
-	inventory := &v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: of.Name}}
-	if err := c.Create(ctx, inventory); err != nil {
+	made := &v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: of.Name}}
+	if err := c.Create(ctx, made); err != nil {
 		return fmt.Errorf("inventory: %w", err)
 	}
-	inventory.Status = of.Inventory.Status
-	inventory.Status.Allocations = append(inventory.Status.Allocations, allocations...)
-	if err := c.Status().Update(ctx, inventory); err != nil {
+	made.Status = of.Inventory.Status
+	made.Status.Allocations = append(made.Status.Allocations, allocations...)
+	if err := c.Status().Update(ctx, made); err != nil {
 		return fmt.Errorf("inventory status: %w", err)
 	}
 	return nil
 }
 
-// Beat applies the Lease of a node's agent, which is good for an hour, in one request as the agent does.
-func Beat(ctx context.Context, c client.Client, node string, now time.Time) error {
-	lease := apply.Lease(node, AgentNamespace).WithSpec(apply.LeaseSpec().
-		WithHolderIdentity(node).WithLeaseDurationSeconds(3600).WithRenewTime(metav1.NewMicroTime(now)))
+// Beat applies the Lease of a node's agent, which is good for an hour and says how busy the devices are, in one request as the agent does.
+func Beat(ctx context.Context, c client.Client, node *fleet.Node, now time.Time) error {
+	busy := inventory.Utilization{ReadAt: metav1.NewTime(now), Percent: map[v1alpha1.DeviceID]int64{}}
+	for i := range node.Inventory.Status.Devices {
+		busy.Percent[node.Inventory.Status.Devices[i].ID] = (now.Unix() + int64(i)*17) % 101
+	}
+	text, err := busy.Text()
+	if err != nil {
+		return fmt.Errorf("utilization: %w", err)
+	}
+	lease := apply.Lease(node.Name, AgentNamespace).WithAnnotations(map[string]string{v1alpha1.AnnotationUtilization: text}).WithSpec(apply.LeaseSpec().
+		WithHolderIdentity(node.Name).WithLeaseDurationSeconds(3600).WithRenewTime(metav1.NewMicroTime(now)))
 	if err := c.Apply(ctx, lease, client.FieldOwner(v1alpha1.NodeAgentFieldManager), client.ForceOwnership); err != nil {
 		return fmt.Errorf("lease: %w", err)
 	}
