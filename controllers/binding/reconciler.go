@@ -68,7 +68,7 @@ func (r *Reconciler) Setup(mgr manager.Manager) error {
 	if r.Claims {
 		of.Watches(&resourcev1.ResourceClaim{}, ofPlacement)
 	}
-	return of.WithOptions(objects.Parallel()).Complete(r)
+	return of.WithOptions(objects.Parallel()).Complete(objects.Patient(r, objects.Retry()))
 }
 
 // Reconcile evicts the pods of a placement that were bound to other places than they have in the plan in force, and binds those that

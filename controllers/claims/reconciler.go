@@ -50,7 +50,7 @@ func (r *Reconciler) Setup(mgr manager.Manager) (bool, error) {
 		Owns(&resourcev1.ResourceClaim{}).
 		Watches(&v1alpha1.ModelPlacement{}, &handler.EnqueueRequestForObject{}, changed).
 		WithOptions(objects.Parallel()).
-		Complete(r)
+		Complete(objects.Patient(r, objects.Retry()))
 }
 
 // Reconcile brings the claims of one mesh up to date. The garbage collector deletes the claims of a mesh that is gone.

@@ -54,7 +54,7 @@ func (k *Keeper) Setup(mgr manager.Manager) error {
 		Named("cordon").
 		For(&v1alpha1.AcceleratorInventory{}, builder.WithPredicates(specMayDiffer())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1, RateLimiter: objects.Retry()}).
-		Complete(k)
+		Complete(objects.Patient(k, objects.Retry()))
 }
 
 // specMayDiffer leaves out what the agents write. An inventory that was deleted and created anew may be seen as one update.

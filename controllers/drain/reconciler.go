@@ -59,7 +59,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(relation.PlacementOf), builder.WithPredicates(changed(standingOf))).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.onNode), builder.WithPredicates(changed(cordoned))).
 		WithOptions(controller.Options{RateLimiter: objects.Retry()}).
-		Complete(r)
+		Complete(objects.Patient(r, objects.Retry()))
 }
 
 // standing is what a budget takes from a pod.

@@ -49,7 +49,7 @@ func (r *Reconciler) Setup(mgr manager.Manager) error {
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.firstReader), builder.WithPredicates(onlyCreation)).
 		Watches(&v1alpha1.ShardingPlan{}, handler.EnqueueRequestsFromMapFunc(relation.PlacementOf), builder.WithPredicates(relation.Respecified)).
 		WithOptions(objects.Parallel()).
-		Complete(r)
+		Complete(objects.Patient(r, objects.Retry()))
 }
 
 // Reconcile brings the ConfigMaps of one mesh up to date. Why there can be none is said before anybody wants to read them.

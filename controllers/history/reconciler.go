@@ -30,7 +30,7 @@ func (r *Reconciler) Setup(mgr manager.Manager) error {
 		For(&v1alpha1.ModelPlacement{}, builder.WithPredicates(predicate.Or(relation.Respecified, unplacedSince))).
 		Owns(&appsv1.ControllerRevision{}).
 		WithOptions(objects.Parallel()).
-		Complete(r)
+		Complete(objects.Patient(r, objects.Retry()))
 }
 
 // unplacedSince lets through that a placement is found to have no plan.

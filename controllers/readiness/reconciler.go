@@ -65,7 +65,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		// One at a time: what happens to a placement while others are written is one write of its own. With several, each of 60 placements
 		// whose nodes failed had 4.2 writes of its status in place of 2.6.
 		WithOptions(controller.Options{RateLimiter: objects.Retry()}).
-		Complete(r)
+		Complete(objects.Patient(r, objects.Retry()))
 }
 
 func itself(_ context.Context, placement client.Object) []reconcile.Request {

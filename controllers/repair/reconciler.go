@@ -109,7 +109,7 @@ func (r *Reconciler) Setup(ctx context.Context, mgr manager.Manager) error {
 		Watches(&v1alpha1.ShardingPlan{}, onPlan).
 		WatchesRawSource(source.Channel(r.freed, handler.EnqueueRequestsFromMapFunc(r.waiting))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1, RateLimiter: objects.Retry()}).
-		Complete(r)
+		Complete(objects.Patient(r, objects.Retry()))
 }
 
 // free has the nodes that wait looked at, unless that is about to happen.

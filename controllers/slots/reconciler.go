@@ -62,7 +62,7 @@ func (r *Reconciler) Setup(ctx context.Context, mgr manager.Manager) error {
 		Watches(&v1alpha1.ShardingPlan{}, handler.EnqueueRequestsFromMapFunc(requestsBy(nodesOfPlan))).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(requestsBy(nodeOfPod)), builder.WithPredicates(relation.PodEnded)).
 		WithOptions(objects.Parallel()).
-		Complete(r)
+		Complete(objects.Patient(r, objects.Retry()))
 }
 
 // nodesOfPlan are the nodes of a plan that has slots.

@@ -58,7 +58,7 @@ func (r *Reconciler) Setup(mgr manager.Manager) error {
 		Watches(&v1alpha1.ModelPlacement{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(relation.Respecified)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(relation.PlacementOf)).
 		WithOptions(objects.Parallel()).
-		Complete(r)
+		Complete(objects.Patient(r, objects.Retry()))
 }
 
 // Reconcile judges one mesh.
