@@ -257,8 +257,22 @@ func (s *story) move() {
 	s.Eventually("the pod is gone", func(ctx context.Context) bool {
 		return apierrors.IsNotFound(s.Get(ctx, client.ObjectKeyFromObject(pod), pod))
 	})
-	s.runPods("moves", 2, "http://127.0.0.1:1")
+	pods := s.runPods("moves", 2, "http://127.0.0.1:1")
 	s.awaitCondition("moves", v1alpha1.ConditionReady, metav1.ConditionTrue, "")
+	s.strays(pods[0])
+	s.awaitCondition("moves", v1alpha1.ConditionDrifted, metav1.ConditionTrue, "DevicesDiffer")
+}
+
+// strays has the kubelet of a pod's node say that the pod has a device that no rank has.
+func (s *story) strays(pod *corev1.Pod) {
+	s.Helper()
+	at := s.sites[pod.Spec.NodeName]
+	mesh := &v1alpha1.DeviceMesh{}
+	s.Must(s.Get(s.Context(), client.ObjectKey{Namespace: s.Home, Name: pod.Labels[v1alpha1.LabelPlacement]}, mesh))
+	devices := at.devices(s.World)
+	other := slices.IndexFunc(devices, func(d v1alpha1.Device) bool { return !slices.Contains(mesh.Spec.Members[0].Devices, d.ID) })
+	at.kubelet.gives(pod.Namespace, pod.Name, "nvidia.com/gpu", at.uuid(s.World, devices[other].ID))
+	at.agent.Poke()
 }
 
 // intrude has strangers take what is planned for others, and what nothing names.
