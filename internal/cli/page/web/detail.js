@@ -9,7 +9,7 @@ export function detail(d, fleet, lit, imagined) {
   return [
     d.refusal ? refusal(d.refusal) : null,
     d.plan ? [estimate(d.plan), d.observed ? observed(d.observed) : null, facts(d.plan, imagined), legendOf(), d.plan.shapes.flatMap((shape, n) => copies(d.plan, shape, n, fleet, lit)), links(d.plan, lit), findings(d.plan), others(d.plan)] : null,
-    d.otherPlans?.length ? h('p', { class: 'note' }, 'Other plans of this placement hold devices, too: ' + d.otherPlans.join(', ')) : null,
+    d.otherPlans?.length ? h('p', { class: 'note' }, 'Other plans of this placement hold devices, too: ', h('span', { class: 'words' }, d.otherPlans.join(', '))) : null,
     d.conditions?.length ? conditionsOf(d.conditions) : null,
   ];
 }
@@ -39,7 +39,7 @@ function card(title, name, expected, unit, words) {
 }
 
 function observed(o) {
-  return h('p', { class: 'note' }, 'Observed: ', num('observed.tokensPerSecond', o.tokensPerSecond ?? 0), ' tokens/s, first token after ', num('observed.ttftMillis', o.ttftMillis ?? 0), ' ms, ', num('observed.tpotMicros', o.tpotMicros ?? 0), ' µs a token, with ', num('observed.concurrency', o.concurrency ?? 0), ' requests in flight.');
+  return h('p', { class: 'note' }, 'Observed: ', num('observed.tokensPerSecond', o.tokensPerSecond ?? 0), ' tokens/s, first token after ', num('observed.ttftMillis', o.ttftMillis ?? 0), ' ms, ', num('observed.tpotMicros', o.tpotMicros ?? 0, figure((o.tpotMicros ?? 0) / 1e3, 3)), ' ms a token, with ', num('observed.concurrency', o.concurrency ?? 0), ' requests in flight.');
 }
 
 function facts(plan, imagined) {
