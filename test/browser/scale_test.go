@@ -25,6 +25,7 @@ const (
 	firstPictureBar   = 2 * time.Second
 	frameBar          = 50 * time.Millisecond
 	interactionBar    = 100 * time.Millisecond
+	whatIfBar         = 500 * time.Millisecond
 	browserMemoryBar  = 300 << 20
 	pluginMemoryBar   = 400 << 20
 	firstStateBar     = 5 << 20
@@ -57,6 +58,10 @@ func TestScale(t *testing.T) {
 		before := b.used()
 		m.below("interaction: "+what, b.interaction(interactions[what]), interactionBar)
 		m.Logf("%-40s %9.1f ms", "processor of it, with what changed", (b.used()-before)/interactionCount)
+	}
+	for _, model := range []string{"Llama-3.1-8B", "Llama-3.1-70B", "Llama-3.1-405B"} {
+		m.below("what if: the plan of "+model, b.whatIf(model), whatIfBar)
+		m.Logf("%-40s %9.1f ms", "of which the planner's", get[float64](b, `Number(document.querySelector('[data-n=micros]').value) / 1000`))
 	}
 	m.bytes("memory of the tab's process", b.memory(), browserMemoryBar)
 	m.bytes("memory of the plugin", float64(resident(t, p.PID(), "VmRSS")), pluginMemoryBar)
@@ -169,6 +174,17 @@ func (b *tab) interaction(script string) float64 {
 		}, 600))`))
 	}
 	return slices.Max(all)
+}
+
+// whatIf asks for the plan of a model on the fleet as it is, and returns the milliseconds until it is on the page.
+func (b *tab) whatIf(model string) float64 {
+	b.Helper()
+	return get[float64](b, `new Promise((done) => {
+		const begun = performance.now();
+		location.hash = '#/what-if?model=`+model+`';
+		const look = () => document.querySelector('.whatif .title')?.textContent.includes('`+model+`') ? done(performance.now() - begun) : requestAnimationFrame(look);
+		look();
+	})`)
 }
 
 // changes counts what the stream sends, a second.
