@@ -3,6 +3,7 @@ package meshes
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -41,17 +42,17 @@ type Said struct {
 	last     objects.Memo[metav1.Condition]
 }
 
-func (s *Said) note(mesh *v1alpha1.DeviceMesh, condition *metav1.Condition, version string) {
+func (s *Said) note(mesh *v1alpha1.DeviceMesh, condition *metav1.Condition, version string, now time.Time) {
 	if s == nil {
 		return
 	}
 	s.last.Set(client.ObjectKeyFromObject(mesh), *condition)
-	s.versions.Note(mesh, version)
+	s.versions.Note(mesh, version, now)
 }
 
-// has says whether a condition, whenever it began, was written after a mesh was as it is shown.
-func (s *Said) has(mesh *v1alpha1.DeviceMesh, condition metav1.Condition) bool {
-	if s == nil || !s.versions.After(mesh) {
+// has says whether a condition, whenever it began, was written after a mesh was as it is shown now.
+func (s *Said) has(mesh *v1alpha1.DeviceMesh, condition metav1.Condition, now time.Time) bool {
+	if s == nil || !s.versions.After(mesh, now) {
 		return false
 	}
 	last := s.last.Get(client.ObjectKeyFromObject(mesh))
@@ -72,7 +73,7 @@ func (c *Condition) Write(ctx context.Context, mesh *v1alpha1.DeviceMesh, status
 	if current := meta.FindStatusCondition(mesh.Status.Conditions, c.Type); current != nil && equality.Semantic.DeepEqual(*current, next) {
 		return nil
 	}
-	if c.Said.has(mesh, next) {
+	if c.Said.has(mesh, next, c.Now()) {
 		return nil
 	}
 	if status == metav1.ConditionFalse {
@@ -80,7 +81,7 @@ func (c *Condition) Write(ctx context.Context, mesh *v1alpha1.DeviceMesh, status
 	}
 	version, err := applied.MeshStatus(ctx, c.Client, mesh, &v1alpha1.DeviceMeshStatus{Conditions: []metav1.Condition{next}}, c.FieldManager)
 	if err == nil {
-		c.Said.note(mesh, &next, version)
+		c.Said.note(mesh, &next, version, c.Now())
 	}
 	return err
 }

@@ -29,12 +29,12 @@ func (r *Reconciler) writeMeshStatus(ctx context.Context, p *pass, slowest []v1a
 			current.Conditions = append(current.Conditions, *said)
 		}
 	}
-	if equality.Semantic.DeepEqual(current, next) || r.meshes.After(p.mesh) {
+	if equality.Semantic.DeepEqual(current, next) || r.meshes.After(p.mesh, r.Now()) {
 		return nil
 	}
 	version, err := applied.MeshStatus(ctx, r.Client, p.mesh, &next, v1alpha1.OperatorFieldManager)
 	if err == nil {
-		r.meshes.Note(p.mesh, version)
+		r.meshes.Note(p.mesh, version, r.Now())
 	}
 	return err
 }

@@ -160,14 +160,14 @@ func (r *Reconciler) Write(
 }
 
 func (r *Reconciler) write(ctx context.Context, placement *v1alpha1.ModelPlacement, said, next *v1alpha1.ModelPlacementStatus) error {
-	if r.written.After(placement) {
+	if r.written.After(placement, r.Now()) {
 		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("modelplacements").GroupResource(), placement.Name, errBehind)
 	}
 	version, err := applied.WriteDecided(ctx, r.Client, placement, next)
 	if err != nil {
 		return err
 	}
-	r.written.Note(placement, version)
+	r.written.Note(placement, version, r.Now())
 	r.tell(placement, said, next)
 	return nil
 }
