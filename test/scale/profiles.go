@@ -29,6 +29,9 @@ func (p *profiles) begin(phase string) error {
 	}
 	err := p.close()
 	if err == nil {
+		err = os.MkdirAll(p.folder, 0o750)
+	}
+	if err == nil {
 		p.file, err = os.Create(filepath.Join(p.folder, fmt.Sprintf("%s-%d.pprof", phase, os.Getpid())))
 	}
 	if err == nil {
