@@ -12,6 +12,7 @@ func TestCommands(t *testing.T) {
 		{"top", top},
 		{"top selects", topSelects},
 		{"top of what is seen", topUnseen},
+		{"top as somebody else", topAs},
 		{"tree", tree},
 		{"why", whyOf},
 		{"why tells", whyTells},

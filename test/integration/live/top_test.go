@@ -11,6 +11,8 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli"
@@ -127,6 +129,32 @@ func topUnseen(w *world) {
 	}
 	own := w.checked(w.run(0, tenant, "top", "devices", "-n", home, "-o", "jsonpath={.items[*].condition} {.notPermitted[0].kind}"), nil)
 	w.same("devices of the tenant's plans", strings.Repeat("Reserved ", 13)+"acceleratorinventories\n", own)
+}
+
+// topAs asks as somebody else by kubectl's own flags: by impersonation, and by a context and a user of a kubeconfig that has several.
+func topAs(w *world) {
+	viewer := w.of("viewer")
+	want := w.checked(w.run(0, viewer, "top"), nil)
+	w.same("top of who is impersonated", want, w.asks("top", "--as", "viewer"))
+	if r := w.run(0, w.kubeconfig, "top", "--as", "nobody", "--as-group", "nobodies"); !strings.Contains(r.Out, "not permitted to see") {
+		w.Errorf("somebody without rights is shown:\n%s%s", r.Out, r.Err)
+	}
+	if r := w.run(0, viewer, "top", "--as", "admin"); r.Code == term.ExitOK && !strings.Contains(r.Out, "Not permitted") {
+		w.Errorf("a viewer may be the administrator:\n%s", r.Out)
+	}
+	both, err := clientcmd.LoadFromFile(w.kubeconfig)
+	w.Must(err)
+	theirs, err := clientcmd.LoadFromFile(viewer)
+	w.Must(err)
+	both.AuthInfos["theirs"] = theirs.AuthInfos[theirs.Contexts[theirs.CurrentContext].AuthInfo]
+	cluster := both.Contexts[both.CurrentContext].Cluster
+	both.Contexts["of-viewer"] = &clientcmdapi.Context{Cluster: cluster, AuthInfo: "theirs", Namespace: home}
+	file := filepath.Join(w.kubeconfigs, "both")
+	w.Must(clientcmd.WriteToFile(*both, file))
+	w.same("top of a context", want, w.checked(w.run(0, file, "top", "--context", "of-viewer"), nil))
+	w.same("top of a user", want, w.checked(w.run(0, file, "top", "--user", "theirs"), nil))
+	w.same("placements in the namespace of a context", w.checked(w.run(0, viewer, "top", "placements", "-n", home), nil),
+		w.checked(w.run(0, file, "top", "placements", "--context", "of-viewer"), nil))
 }
 
 // topWatch follows a device that is cordoned and comes back.
