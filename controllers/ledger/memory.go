@@ -37,6 +37,10 @@ type memory struct {
 	dead map[string]bool
 	// vacated takes a value when a plan has left.
 	vacated chan struct{}
+	// ordered are plans and those that left, in order of their names, and leaves which of them left; nil where something changed since they were put in
+	// order. Views share them, and nobody writes to them.
+	ordered []v1alpha1.ShardingPlan
+	leaves  []types.UID
 	// since is what was learnt while plans are being listed, which the list may not have; nil while they are not.
 	since *learnt
 }
@@ -55,21 +59,29 @@ func (m *memory) view() *view {
 		return nil
 	}
 	v := &view{config: m.config, sequence: m.record.Sequence, State: State{revisions: m.record.Revisions}}
-	inOrder := slices.AppendSeq(make([]*v1alpha1.ShardingPlan, 0, len(m.plans)+len(m.left)), maps.Values(m.plans))
-	inOrder = slices.AppendSeq(inOrder, maps.Values(m.left))
-	slices.SortFunc(inOrder, func(a, b *v1alpha1.ShardingPlan) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
-	})
-	v.Plans = make([]v1alpha1.ShardingPlan, len(inOrder)) // who adds to them adds to a copy
-	for i, plan := range inOrder {
-		v.Plans[i] = *plan
-		if m.left[plan.UID] == plan {
-			v.left = append(v.left, plan.UID)
-			v.Plans[i].DeletionTimestamp = cmp.Or(plan.DeletionTimestamp, &metav1.Time{})
-		}
+	if m.ordered == nil {
+		m.order()
 	}
+	v.Plans, v.left = slices.Clip(m.ordered), m.leaves // who adds to them adds to a copy
 	v.pend(m.record.Pending)
 	return v
+}
+
+// order puts the plans in order. It must be called with the lock held.
+func (m *memory) order() {
+	all := slices.AppendSeq(make([]*v1alpha1.ShardingPlan, 0, len(m.plans)+len(m.left)), maps.Values(m.plans))
+	all = slices.AppendSeq(all, maps.Values(m.left))
+	slices.SortFunc(all, func(a, b *v1alpha1.ShardingPlan) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	})
+	m.ordered, m.leaves = make([]v1alpha1.ShardingPlan, len(all)), nil
+	for i, plan := range all {
+		m.ordered[i] = *plan
+		if m.left[plan.UID] == plan {
+			m.leaves = append(m.leaves, plan.UID)
+			m.ordered[i].DeletionTimestamp = cmp.Or(plan.DeletionTimestamp, &metav1.Time{})
+		}
+	}
 }
 
 // listing notes that the ledger and plans are about to be read.
@@ -84,7 +96,7 @@ func (m *memory) listed(config *corev1.ConfigMap, r record, plans []v1alpha1.Sha
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.config, m.record = config, r
-	m.plans, m.left, m.strange = make(map[types.UID]*v1alpha1.ShardingPlan, len(plans)), nil, nil
+	m.plans, m.left, m.strange, m.ordered = make(map[types.UID]*v1alpha1.ShardingPlan, len(plans)), nil, nil, nil
 	for i := range plans {
 		plan := &plans[i]
 		plan.ManagedFields = nil
@@ -111,6 +123,7 @@ func (m *memory) wrote(config *corev1.ConfigMap, r record, left []types.UID) {
 	m.config, m.record = config, r
 	for _, uid := range left {
 		delete(m.left, uid)
+		m.ordered = nil
 	}
 	for _, n := range r.Revisions { // what was noted while the ledger was written stays
 		if m.dead[n.Placement] {
@@ -146,7 +159,9 @@ func (m *memory) learn(plan *v1alpha1.ShardingPlan) {
 	if m.plans == nil {
 		m.plans = map[types.UID]*v1alpha1.ShardingPlan{}
 	}
-	m.plans[plan.UID] = later(plan, m.plans[plan.UID])
+	if next := later(plan, m.plans[plan.UID]); next != m.plans[plan.UID] {
+		m.plans[plan.UID], m.ordered = next, nil
+	}
 }
 
 // shown notes a plan that the informer shows.
@@ -185,6 +200,7 @@ func (m *memory) remove(uid types.UID) {
 		return
 	}
 	delete(m.plans, uid)
+	m.ordered = nil
 	if m.left == nil {
 		m.left = map[types.UID]*v1alpha1.ShardingPlan{}
 	}
