@@ -1,6 +1,7 @@
 package heartbeat
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -9,6 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // BenchmarkRenewal decodes a Lease of an agent as a watch brings it, in each form in which it can be asked for, and takes it.
@@ -18,9 +22,18 @@ func BenchmarkRenewal(b *testing.B) {
 		Namespace: "rankwright-node-agent", Name: holder, UID: "0c3e6a0e-5a0e-4a52-9c46-7f7d5b6a8a11", ResourceVersion: "123456789", CreationTimestamp: metav1.NewTime(now.Time),
 		ManagedFields: []metav1.ManagedFieldsEntry{{
 			Manager: "rankwright-node-agent", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "coordination.k8s.io/v1", Time: &metav1.Time{Time: now.Time}, FieldsType: "FieldsV1",
-			FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:holderIdentity":{},"f:leaseDurationSeconds":{},"f:renewTime":{}}}`),
+			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:rankwright.dev/utilization":{}}},"f:spec":{"f:holderIdentity":{},"f:leaseDurationSeconds":{},"f:renewTime":{}}}`),
 		}},
 	}
+	busy := inventory.Utilization{ReadAt: metav1.NewTime(now.Time), Percent: map[v1alpha1.DeviceID]int64{}}
+	for i := range 8 {
+		busy.Percent[v1alpha1.DeviceID(fmt.Sprintf("nvidia-0000:%02x:00.0", 0x1b+i))] = 97
+	}
+	text, err := busy.Text()
+	if err != nil {
+		b.Fatal(err)
+	}
+	meta.Annotations = map[string]string{v1alpha1.AnnotationUtilization: text}
 	full := &coordinationv1.Lease{ObjectMeta: meta, Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: seconds, RenewTime: &now}}
 	partial := &metav1.PartialObjectMetadata{ObjectMeta: meta}
 	metaOnly := runtime.NewScheme()
@@ -57,6 +70,7 @@ func BenchmarkRenewal(b *testing.B) {
 					m.set(taken)
 				}
 			}
+			b.ReportMetric(float64(len(text)), "B")
 		})
 		b.Logf("%s: %d bytes", form.name, len(text))
 	}
