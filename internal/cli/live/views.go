@@ -17,7 +17,7 @@ import (
 var devicesView = topView{
 	use: "devices", short: "Every device: its memory, its health and who holds it",
 	long: `Show every device with its memory, its health, and who holds it: the pod by what the kubelet reports, and the rank of
-the plan that has it. A state is one of
+the plan that has it. UTIL is how busy it was when its node's agent looked last. A state is one of
 
   InUse      a kubelet reports a pod on the device
   Reserved   a plan has the device, or a pod was bound to it, and no kubelet reports a pod there yet
