@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,7 +20,6 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/nvml/nvmltest"
 	"github.com/rankwright/rankwright/internal/nvml/report"
-	"github.com/rankwright/rankwright/pkg/inventory"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
 	"github.com/rankwright/rankwright/test/cluster"
 )
@@ -102,20 +100,6 @@ func driverFacts(t *testing.T, s *site, node *cluster.Node) {
 		if d := inventory.Status.Devices[0]; !strings.Contains(d.Product, want.product) || d.Memory.TotalMiB != want.mib {
 			t.Errorf("%s: %s", s.Nodes[i].Name, describe(d))
 		}
-	}
-}
-
-// busyDevices has top show what the agents read of NVIDIA's library and of the tools of Intel and Huawei.
-func busyDevices(t *testing.T, s *site, _ *cluster.Node) {
-	leases := coordinationv1.SchemeGroupVersion.WithResource("leases")
-	for _, node := range s.Nodes {
-		awaitAs(t, s.objects.Resource(leases).Namespace(agentNamespace), node.Name, func(l *coordinationv1.Lease) bool {
-			busy, err := inventory.ParseUtilization(l.Annotations[v1alpha1.AnnotationUtilization])
-			return err == nil && len(busy.Percent) == 8
-		})
-	}
-	if told := plugin(t, "top", "--kubeconfig", s.Kubeconfig()); !strings.Contains(told, "on average of the 24 devices that show it") {
-		t.Errorf("top says nothing of how busy the devices are:\n%s", told)
 	}
 }
 

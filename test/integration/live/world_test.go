@@ -9,12 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -31,7 +29,6 @@ import (
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/pkg/binding"
-	"github.com/rankwright/rankwright/pkg/inventory"
 	"github.com/rankwright/rankwright/test/controlplane"
 	"github.com/rankwright/rankwright/test/operation"
 )
@@ -104,22 +101,6 @@ func (w *world) addRecorded(name, recording, pool string) {
 		Status:     corev1.NodeStatus{Capacity: room, Allocatable: room},
 	}
 	w.AddNode(node, &found.Status)
-}
-
-// beat renews the Lease of a node's agent, which says how busy the first devices are, in percent.
-func (w *world) beat(node string, percent ...int64) {
-	w.Helper()
-	busy := inventory.Utilization{ReadAt: metav1.NewTime(time.Date(2026, 5, 4, 12, 2, 3, 0, time.UTC)), Percent: map[v1alpha1.DeviceID]int64{}}
-	for i, d := range w.inventory(node).Status.Devices[:len(percent)] {
-		busy.Percent[d.ID] = percent[i]
-	}
-	text, err := busy.Text()
-	w.Must(err)
-	now := metav1.NowMicro()
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operation.AgentNamespace, Name: node, Annotations: map[string]string{v1alpha1.AnnotationUtilization: text}}}
-	lease.Spec = coordinationv1.LeaseSpec{LeaseDurationSeconds: new(int32(3600)), RenewTime: &now}
-	w.Must(w.Create(w.Context(), lease))
-	w.Cleanup(func() { _ = w.Delete(context.WithoutCancel(w.Context()), lease) })
 }
 
 // breakDevices cordons a device of mi300x-0, makes one unhealthy, and gives one to a pod that belongs to no placement.
