@@ -158,7 +158,7 @@ e2e: ## Test on a real cluster of three nodes with kubelets, installed by Helm (
 	@tools/install.sh $(CONTROL_PLANE) $(CLUSTER) helm
 	RANKWRIGHT_CLUSTER=1 $(GO) test -count=1 -v -run '^TestRingOverALink$$' ./pkg/mesh/collective
 	RANKWRIGHT_CLUSTER=1 $(GO) test -count=1 -v -run '^TestContainerStartsWithTheDriver$$' ./cmd/rankwright-cdi
-	RANKWRIGHT_CLUSTER=1 $(GO) test -count=1 -p 1 -timeout 45m -v ./test/cluster ./test/e2e/...
+	RANKWRIGHT_CLUSTER=1 $(GO) test -count=1 -p 1 -timeout 60m -v ./test/cluster ./test/e2e/...
 
 .PHONY: tools
 tools: ## Build the pinned tools that are missing into .cache
