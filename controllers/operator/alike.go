@@ -36,6 +36,12 @@ func shareAlike(of *v1alpha1.AcceleratorInventoryStatus) {
 	for i := range of.Links.Domains {
 		shareEach(of.Links.Domains[i].Members)
 	}
+	for i := range of.Backends {
+		b := &of.Backends[i]
+		share(&b.Name)
+		share(&b.State)
+		share(&b.Message)
+	}
 	for i := range of.NICs {
 		sharePlace(of.NICs[i].PCI)
 	}

@@ -28,13 +28,12 @@ func cacheOptions() (cache.Options, error) {
 }
 
 // trimmed leaves out of an object that an informer keeps what nobody here reads: who wrote which field; of a node its images, which are most of a
-// real one; of an inventory what each backend found; and of ResourceClaims that are no mesh's all but that they exist.
+// real one; and of ResourceClaims that are no mesh's all but that they exist.
 func trimmed(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Node:
 		o.Status.Images = nil
 	case *v1alpha1.AcceleratorInventory:
-		o.Status.Backends = nil
 		shareAlike(&o.Status)
 	case *resourcev1.ResourceClaim:
 		if meshes.OwnerOf(o) == nil {

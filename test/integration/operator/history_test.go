@@ -137,7 +137,8 @@ func (w world) keepsFirst(c client.WithWatch) client.WithWatch {
 			return c.Create(ctx, o, options...)
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.DeleteOption) error {
-			if _, is := o.(*v1alpha1.ShardingPlan); is && w.Context().Err() == nil && len(w.revisions()) == 0 {
+			var kept appsv1.ControllerRevisionList
+			if _, is := o.(*v1alpha1.ShardingPlan); is && c.List(ctx, &kept, client.InNamespace(testNamespace)) == nil && w.Context().Err() == nil && len(kept.Items) == 0 {
 				w.Errorf("plan %s is deleted, and nothing has its spec", o.GetName())
 			}
 			return c.Delete(ctx, o, options...)
