@@ -9,6 +9,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
+// mostConflicts is after how many conflicts in a row another one is an error after all: two may be writing the same thing, each over the other.
+const mostConflicts = 8
+
 // patient is a reconciler whose conflicts are no errors.
 type patient struct {
 	reconcile.Reconciler
@@ -27,6 +30,9 @@ func (p *patient) Reconcile(ctx context.Context, request reconcile.Request) (rec
 	result, err := p.Reconciler.Reconcile(ctx, request)
 	if !apierrors.IsConflict(err) {
 		p.pauses.Forget(request)
+		return result, err
+	}
+	if p.pauses.NumRequeues(request) >= mostConflicts {
 		return result, err
 	}
 	ctrl.LoggerFrom(ctx).V(1).Info("somebody else wrote meanwhile", "conflict", err.Error())

@@ -35,4 +35,10 @@ func TestConflictsAreTriedAgainAndNoErrors(t *testing.T) {
 			t.Errorf("step %d: %v, again after %v; want %v and %v", i, err, result.RequeueAfter, step.want, step.after)
 		}
 	}
+	failed = conflict
+	for i := range mostConflicts + 2 {
+		if _, err := p.Reconcile(t.Context(), reconcile.Request{}); (err != nil) != (i >= mostConflicts) {
+			t.Errorf("conflict %d in a row: %v", i+1, err)
+		}
+	}
 }
