@@ -36,3 +36,23 @@ func TestAViewStaysAsItWasTaken(t *testing.T) {
 		t.Error("two who add to the plans of a view would write over each other")
 	}
 }
+
+// Plans that leave count as taken until the ledger was written.
+func TestAViewFollowsPlansThatLeave(t *testing.T) {
+	var m memory
+	m.listing()
+	m.listed(&corev1.ConfigMap{}, record{}, []v1alpha1.ShardingPlan{*planOf("a", "1"), *planOf("b", "2")})
+	for i, step := range []struct {
+		do          func()
+		plans, left int
+	}{
+		{func() {}, 2, 0},
+		{func() { m.gone("a") }, 2, 1},
+		{func() { m.wrote(&corev1.ConfigMap{}, record{}, []types.UID{"a"}) }, 1, 0},
+	} {
+		step.do()
+		if v := m.view(); len(v.Plans) != step.plans || len(v.left) != step.left {
+			t.Errorf("step %d: %d plans of which %d left, want %d and %d", i, len(v.Plans), len(v.left), step.plans, step.left)
+		}
+	}
+}
