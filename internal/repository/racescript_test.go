@@ -12,6 +12,7 @@ import (
 // TestRaceScript: a package is run again where the race detector failed and nothing else did.
 func TestRaceScript(t *testing.T) {
 	const own = "ThreadSanitizer: CHECK failed: tsan_rtl.cpp:346 (tid=1)\n"
+	const fault = "SIGSEGV: segmentation violation\nPC=0x437b50 m=10 sigcode=1 addr=0x7fe9d7900000\n\ngoroutine 0 gp=0xc0003d83c0 m=10 mp=0xc0000a5008 [idle"
 	for name, c := range map[string]struct {
 		first string // what the first run prints
 		again string // the packages of the second; none where empty
@@ -19,6 +20,8 @@ func TestRaceScript(t *testing.T) {
 	}{
 		"all pass":             {"ok  \tm/a\t1s\nok  \tm/b\t1s\n", "", 0},
 		"the detector failed":  {"ok  \tm/a\t1s\n" + own + "FAIL\tm/b\t1s\nFAIL\n", "m/b", 0},
+		"within a bubble":      {fault + ", synctest bubble 8]:\nFAIL\tm/a\t1s\nFAIL\n", "m/a", 0},
+		"a fault elsewhere":    {fault + "]:\nFAIL\tm/a\t1s\nFAIL\n", "", 1},
 		"twice":                {own + "FAIL\tm/a\t1s\n" + own + "FAIL\tm/b\t1s\nFAIL\n", "m/a m/b", 0},
 		"a test failed":        {"--- FAIL: TestA (0.1s)\nFAIL\nFAIL\tm/a\t1s\nFAIL\n", "", 1},
 		"both in one":          {"--- FAIL: TestA (0.1s)\n" + own + "FAIL\tm/a\t1s\nFAIL\n", "", 1},
