@@ -19,6 +19,7 @@ type Report struct {
 	rows       map[string]*row
 	violations []string
 	took       time.Duration
+	worlds     int
 	// plans were in force at some time, changes are those of placements, and mishandled requests those that rules of a proxy were for.
 	plans, changes, mishandled int
 }
@@ -27,6 +28,26 @@ type Report struct {
 type row struct {
 	injected, violations int
 	longest              time.Duration
+}
+
+func newReport(o Options) *Report { return &Report{Options: o, rows: map[string]*row{}} }
+
+// add takes what came of another world, which ran at the same time.
+func (r *Report) add(of *Report) {
+	for name, is := range of.rows {
+		sum := r.row(name)
+		sum.injected += is.injected
+		sum.violations += is.violations
+		sum.longest = max(sum.longest, is.longest)
+	}
+	for _, v := range of.violations {
+		r.violations = append(r.violations, fmt.Sprintf("seed %d, %s", of.Seed, v))
+	}
+	r.worlds++
+	r.took = max(r.took, of.took)
+	r.plans += of.plans
+	r.changes += of.changes
+	r.mishandled += of.mishandled
 }
 
 func (r *Report) row(of string) *row {
@@ -73,7 +94,8 @@ func (r *Report) Print(out io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
-	_, err := fmt.Fprintf(out, "\n%d changes of placements, %d plans in force at some time, %d requests mishandled, %.0f s, seed %d\n", r.changes, r.plans, r.mishandled, r.took.Seconds(), r.Seed)
+	_, err := fmt.Fprintf(out, "\n%d changes of placements, %d plans in force at some time, %d requests mishandled, %.0f s, %d worlds from seed %d\n",
+		r.changes, r.plans, r.mishandled, r.took.Seconds(), r.worlds, r.Seed)
 	for _, v := range r.violations {
 		_, _ = fmt.Fprintln(out, "violation:", v)
 	}

@@ -40,7 +40,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	defer stop()
-	report := &Report{Options: o, rows: map[string]*row{}}
+	report := newReport(o)
 	begun := w.clock()
 	defer func() {
 		report.took, report.plans, report.changes, report.mishandled = w.clock().Sub(begun), w.watcher.plans(), w.load.count(), w.mishandled()

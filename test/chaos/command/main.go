@@ -35,6 +35,7 @@ func run(ctx context.Context) error {
 	flags.IntVar(&o.Faults, "faults", 1000, "faults that are injected")
 	flags.Uint64Var(&o.Seed, "seed", uint64(time.Now().UnixNano()), "what faults, load and moments are drawn from")
 	flags.DurationVar(&o.Within, "within", 0, "time after which no more faults are injected (0: none)")
+	worlds := flags.Int("worlds", 1, "control planes at once, among which the faults are divided, with seeds that follow each other")
 	flags.IntVar(&o.Nodes, "nodes", 4, "nodes of eight devices")
 	flags.IntVar(&o.Placements, "placements", 14, "placements that are made, changed and deleted")
 	flags.DurationVar(&o.Patience, "patience", 3*time.Minute, "longest time until everything is at rest after a fault")
@@ -54,7 +55,7 @@ func run(ctx context.Context) error {
 		o.Dir = dir
 	}
 	fmt.Fprintf(os.Stderr, "chaos: seed %d, logs in %s\n", o.Seed, o.Dir)
-	report, err := chaos.Run(ctx, o)
+	report, err := chaos.RunWorlds(ctx, o, *worlds)
 	if report != nil {
 		err = errors.Join(err, report.Print(os.Stdout))
 		if report.Violations() > 0 {

@@ -1,0 +1,64 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// RunWorlds breaks things in so many worlds at once, each with a control plane of its own, a share of the faults, and the next seed. The report
+// is of all; the error is that of each world which could not go on, while the others do.
+func RunWorlds(ctx context.Context, o Options, worlds int) (*Report, error) {
+	if worlds < 1 {
+		return nil, fmt.Errorf("worlds: %d is less than 1", worlds)
+	}
+	reports, errs := make([]*Report, worlds), make([]error, worlds)
+	var running sync.WaitGroup
+	for i := range worlds {
+		share := o.share(i, worlds)
+		running.Go(func() {
+			if errs[i] = os.MkdirAll(share.Dir, 0o700); errs[i] != nil {
+				return
+			}
+			reports[i], errs[i] = Run(ctx, share)
+			if errs[i] != nil {
+				errs[i] = fmt.Errorf("seed %d: %w", share.Seed, errs[i])
+			}
+		})
+	}
+	running.Wait()
+	all := newReport(o)
+	for _, of := range reports {
+		if of != nil {
+			all.add(of)
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+// share is what world i of so many does.
+func (o Options) share(i, worlds int) Options {
+	o.Faults = o.Faults/worlds + min(1, max(0, o.Faults%worlds-i))
+	o.Seed += uint64(i)
+	o.Dir = filepath.Join(o.Dir, fmt.Sprintf("seed-%d", o.Seed))
+	o.Log = seeded{o.Log, o.Seed}
+	return o
+}
+
+// seeded begins each line with the seed of the world that says it.
+type seeded struct {
+	out  io.Writer
+	seed uint64
+}
+
+// Write takes a line.
+func (s seeded) Write(line []byte) (int, error) {
+	if _, err := fmt.Fprintf(s.out, "%d: %s", s.seed, line); err != nil {
+		return 0, fmt.Errorf("log: %w", err)
+	}
+	return len(line), nil
+}
