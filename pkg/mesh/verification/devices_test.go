@@ -98,7 +98,7 @@ func TestFaultsBetweenDevices(t *testing.T) {
 		says []string
 	}{
 		{
-			"slow NVLink", "slow p0/1 p0/3 150000", 4, 1, v1alpha1.FindingLinkSlow,
+			"slow NVLink", "slow p0/1 p0/3 400000", 4, 1, v1alpha1.FindingLinkSlow,
 			[]string{"pod llm-0 (node n0", "has a slow link", "NCCL over NVLink", "from nvidia-0000:01:00.0 (rank 1) to nvidia-0000:03:00.0 (rank 3)"},
 		},
 		{
@@ -110,7 +110,7 @@ func TestFaultsBetweenDevices(t *testing.T) {
 			[]string{"has a wrong result", "NCCL over NVLink", "from nvidia-0000:02:00.0 (rank 2) to nvidia-0000:00:00.0 (rank 0)"},
 		},
 		{
-			"slow RDMA", "slow p1/0 p0/1 150000", 2, 2, v1alpha1.FindingLinkSlow,
+			"slow RDMA", "slow p1/0 p0/1 400000", 2, 2, v1alpha1.FindingLinkSlow,
 			[]string{"the link from pod llm-1", "to pod llm-0", "is slow", "NCCL over InfiniBand", "from nvidia-0000:10:00.0 (rank 2) to nvidia-0000:01:00.0 (rank 1)"},
 		},
 		{

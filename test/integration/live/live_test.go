@@ -28,6 +28,7 @@ func TestCommands(t *testing.T) {
 		{"diff", diffs},
 		{"cordon", cordons},
 		{"replan and verify", asksAnew},
+		{"every command of the documents", documentedCommands},
 		{"record", records},
 	} {
 		t.Run(test.name, func(t *testing.T) {

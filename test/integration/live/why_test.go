@@ -14,7 +14,6 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,8 +42,10 @@ type situation struct {
 	before func(*world, *situation)
 	// What is answered: a reason, the first command, and words of the first evidence.
 	reason, command, evidence string
-	// ends says that the command alone ends the cause, shown that the page of the plugin has the answer.
-	ends, shown bool
+	// meanwhile is what the node does once the command is given: its kubelet, agent and driver are played.
+	meanwhile func(*world, *situation)
+	// shown says that the page of the plugin has the answer.
+	shown bool
 }
 
 const (
@@ -65,32 +66,34 @@ var situations = []situation{
 	{
 		name: "stranger", hosts: []string{l40s}, edit: tensor(4), before: func(w *world, s *situation) { w.takeDevice(s.name+"-0", "notebook-0") },
 		reason: "TakenByStrangers", command: "kubectl delete pod notebook-0 -n team-b", evidence: "pod team-b/notebook-0 holds nvidia-0000:81:00.0 of stranger-0", shown: true,
+		meanwhile: func(w *world, s *situation) { w.endPod("team-b", "notebook-0", s.name+"-0") },
 	},
 	{
 		name: "unhealthy", hosts: []string{h100}, edit: tensor(8), before: func(w *world, s *situation) { w.spoilDevice(s.name + "-0") },
 		reason: "Unhealthy", command: "kubectl drain unhealthy-0", evidence: "nvidia-0000:52:00.0 is Unhealthy: XID79, GPU has fallen off the bus",
+		meanwhile: func(w *world, s *situation) { w.mendDevice(s.name + "-0") },
 	},
 	{
 		name: "links", hosts: []string{l40s, l40s}, edit: tensor(8),
-		reason: "NoLinkDomain", command: "kubectl patch mp links", evidence: "8 devices free, of which at most 4 reach each other", ends: true,
+		reason: "NoLinkDomain", command: "kubectl patch mp links", evidence: "8 devices free, of which at most 4 reach each other",
 	},
 	{
 		name: "vendor", hosts: []string{mi300x}, edit: func(s *v1alpha1.ModelPlacementSpec) { s.Engine = v1alpha1.EngineTensorRTLLM },
-		reason: "WrongEngine", command: "kubectl patch mp vendor", evidence: "engine does not run", ends: true,
+		reason: "WrongEngine", command: "kubectl patch mp vendor", evidence: "engine does not run",
 	},
 	{
 		name: "quota", hosts: []string{l40s, l40s}, edit: tensor(4), before: func(w *world, s *situation) { w.placeBeside(s, "smaller", tensor(2)) },
 		reason: "QuotaExceeded", command: "kubectl patch mp smaller -n team-poor", evidence: "The plan needs 4 devices. This namespace may have 4 in plans, of which its other plans hold 2",
-		ends: true,
 	},
 	{
 		name: "claim", hosts: []string{l40s}, edit: func(s *v1alpha1.ModelPlacementSpec) { tensor(4)(s); s.Enforcement = v1alpha1.EnforcementClaim },
 		before: func(w *world, s *situation) { w.offerDevices(s.name + "-0") },
 		reason: "ClaimTaken", command: "kubectl delete pods other -n team-c", evidence: "nvidia-0000:01:00.0 is gpu-0 of pool claim-0, which is allocated to claim team-c/other",
+		meanwhile: func(w *world, s *situation) { w.endPod(waiting, "other", s.name+"-0"); w.freeClaim("other") },
 	},
 	{
 		name: "drained", hosts: []string{mi300x}, edit: tensor(4), before: func(w *world, s *situation) { w.cordonNode(s.name + "-0") },
-		reason: "NodeDrained", command: "kubectl uncordon drained-0", evidence: "spec.unschedulable of node drained-0 is true", ends: true, shown: true,
+		reason: "NodeDrained", command: "kubectl uncordon drained-0", evidence: "spec.unschedulable of node drained-0 is true", shown: true,
 	},
 	{
 		name: "large", hosts: []string{l40s}, edit: func(s *v1alpha1.ModelPlacementSpec) {
@@ -130,7 +133,7 @@ func (s *situation) namespace() string {
 	return waiting
 }
 
-// try makes the situation, asks why its pod is pending, and tries the first command where it is said to end the cause.
+// try makes the situation, asks why its pod is pending, and does what the answers say until it is not.
 func (s *situation) try(w *world) {
 	for i, recording := range s.hosts {
 		w.addRecorded(s.name+"-"+string(rune('0'+i)), recording, s.name)
@@ -166,12 +169,30 @@ func (s *situation) try(w *world) {
 		page.Show(w.T, strings.Join(ask, " "), w.asks(ask...))
 		page.Hold(w.T, "kubectl")
 	}
-	if s.ends {
-		w.kubectl(got.Commands[0])
-		w.Eventually("the cause is gone", func(context.Context) bool {
-			return clitest.Object[why.Answer](w.T, w.asks(append(ask, "-o", "json")...)).Reason != s.reason
+	s.end(w, got, ask)
+}
+
+// end gives the first command of each answer until the pod's placement has devices.
+func (s *situation) end(w *world, got why.Answer, ask []string) {
+	const most = 2 // a node that was drained is given back
+	for range most {
+		w.kubectl(got.Commands[0], func() {
+			if s.meanwhile != nil {
+				s.meanwhile(w, s)
+			}
 		})
+		before := got.Reason
+		w.Eventually("the cause is no longer "+before, func(context.Context) bool {
+			got = clitest.Object[why.Answer](w.T, w.asks(append(ask, "-o", "json")...))
+			return got.Reason != before
+		})
+		p := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace(), Name: s.name}}
+		w.Must(w.Get(w.Context(), client.ObjectKeyFromObject(p), p))
+		if meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionPlaced) {
+			return
+		}
 	}
+	w.Errorf("after %d commands the placement still has no devices", most)
 }
 
 // pend makes the placement of a situation and a pod of it, and waits until the operator has decided.
@@ -205,85 +226,21 @@ func (w *world) placeBeside(s *situation, name string, edit func(*v1alpha1.Model
 	return p
 }
 
-// takeDevice gives a device to a pod of no placement.
-func (w *world) takeDevice(node, name string) {
-	w.Helper()
-	w.Must(w.Create(w.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "team-b", Name: name},
-		Spec:       corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "jupyter", Image: "jupyter"}}},
-	}))
-	inventory := w.inventory(node)
-	w.Change(inventory, func() {
-		inventory.Status.Allocations = []v1alpha1.Allocation{{Device: inventory.Status.Devices[2].ID, Namespace: "team-b", Pod: name, Container: "jupyter"}}
-	})
-}
-
-func (w *world) spoilDevice(node string) {
-	w.Helper()
-	inventory := w.inventory(node)
-	w.Change(inventory, func() {
-		inventory.Status.Devices[2].Health = v1alpha1.DeviceHealth{State: v1alpha1.Unhealthy, Reason: "XID79", Message: "GPU has fallen off the bus"}
-	})
-}
-
-func (w *world) cordonNode(name string) {
-	w.Helper()
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	w.Must(w.Get(w.Context(), client.ObjectKeyFromObject(node), node))
-	node.Spec.Unschedulable = true
-	w.Must(w.Update(w.Context(), node))
-}
-
-// offerDevices has a DRA driver offer the devices of a node, of which a claim of somebody else gets the first.
-func (w *world) offerDevices(node string) {
-	w.Helper()
-	const driver = "gpu.example.com"
-	slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: resourcev1.ResourceSliceSpec{
-		Driver: driver, NodeName: &node, Pool: resourcev1.ResourcePool{Name: node, ResourceSliceCount: 1},
-	}}
-	inventory := w.inventory(node)
-	w.Change(inventory, func() {
-		for i := range inventory.Status.Devices {
-			d := &inventory.Status.Devices[i]
-			uuid := node + string(d.ID)
-			slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{
-				Name: "gpu-" + string(rune('0'+i)), Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"uuid": {StringValue: &uuid}},
-			})
-			d.Service = &v1alpha1.DeviceService{Server: v1alpha1.ServedByDRA, Resource: driver}
-			d.ClaimAttribute = &v1alpha1.ClaimAttribute{Name: driver + "/uuid", String: &uuid}
-		}
-	})
-	w.Must(w.Create(w.Context(), slice))
-	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.DRADeviceClass}}
-	w.Must(client.IgnoreAlreadyExists(w.Create(w.Context(), class)))
-	claim := &resourcev1.ResourceClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: waiting, Name: "other"},
-		Spec:       resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "any", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: v1alpha1.DRADeviceClass}}}}},
-	}
-	w.Must(w.Create(w.Context(), claim))
-	w.Must(w.Create(w.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: waiting, Name: "other"},
-		Spec: corev1.PodSpec{
-			ResourceClaims: []corev1.PodResourceClaim{{Name: "any", ResourceClaimName: &claim.Name}},
-			Containers:     []corev1.Container{{Name: "c", Image: "c", Resources: corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "any"}}}}},
-			Tolerations:    []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
-		},
-	}))
-	w.Eventually("the claim of somebody else has a device", func(ctx context.Context) bool {
-		w.Must(w.Get(ctx, client.ObjectKeyFromObject(claim), claim))
-		return claim.Status.Allocation != nil
-	})
-}
-
-// kubectl runs a command as a shell would, as the administrator.
-func (w *world) kubectl(command string) {
+// kubectl runs a command as a shell would, as the administrator, whose editor takes a smaller model. What happens meanwhile is played.
+func (w *world) kubectl(command string, meanwhile ...func()) {
 	w.Helper()
 	folder, err := controlplane.FindAssets()
 	w.Must(err)
 	run := exec.CommandContext(w.Context(), "sh", "-c", command)
-	run.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig, "PATH="+folder+":"+os.Getenv("PATH"))
-	if out, err := run.CombinedOutput(); err != nil {
-		w.Fatalf("%s: %v: %s", command, err, bytes.TrimSpace(out))
+	run.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig, "PATH="+folder+":"+os.Getenv("PATH"), "KUBE_EDITOR=sed -i s/Llama-3.1-405B/Llama-3.1-8B/")
+	var out bytes.Buffer
+	run.Stdout, run.Stderr = &out, &out
+	w.Must(run.Start())
+	for _, play := range meanwhile {
+		play()
+	}
+	if err := run.Wait(); err != nil {
+		w.Fatalf("%s: %v: %s", command, err, bytes.TrimSpace(out.Bytes()))
 	}
 }
 

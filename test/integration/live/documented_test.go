@@ -1,0 +1,96 @@
+package live
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/rankwright/rankwright/internal/cli"
+	"github.com/rankwright/rankwright/internal/cli/term"
+	"github.com/rankwright/rankwright/test/document"
+)
+
+// readers is what stands in the documents for names of the reader's own, and what those are in the world of the tests.
+var readers = map[string]string{
+	"NAMESPACE": home, "mp/NAME": "mp/single", "mp/llama": "mp/single", "pod/llama-0": "pod/single-0", "node/node-1": "node/l40s-0",
+	"device/node-1/nvidia-0000:17:00.0": "device/l40s-0/nvidia-0000:81:00.0", "placement.yaml": "examples/single.yaml",
+}
+
+// elsewhere are commands of documents that other tests run: by their first words.
+var elsewhere = map[string]string{
+	"record node/":        "records",
+	"ui":                  "ui, and test/browser",
+	"why pod/drained-pod": "TestWhyPodsArePending", "why pod/stranger-pod": "TestWhyPodsArePending",
+}
+
+// documentedCommands runs every command of the plugin that the documents give and that asks a cluster. It comes last, since some change what is there.
+func documentedCommands(w *world) {
+	kubeconfig := w.production()
+	asked := map[string]bool{}
+	for _, c := range document.Commands(w.T) {
+		args, found := w.typed(c)
+		if line := strings.Join(args, " "); !found || asked[line] {
+			continue
+		} else {
+			asked[line] = true
+		}
+		r := w.run(0, kubeconfig, args...)
+		differs := args[0] == "diff" && r.Code == term.ExitAlert
+		if r.Code != term.ExitOK && !differs || r.Out == "" {
+			w.Errorf("%s, run as %q: exit code %d, errors %q, output %q", c, args, r.Code, r.Err, r.Out)
+		}
+	}
+	const least = 35
+	if len(asked) < least {
+		w.Errorf("%d commands: they are not found any more", len(asked))
+	}
+}
+
+// typed are the arguments of the plugin in a command of the documents, as a reader with this cluster types them; false for commands of other
+// programs, those that ask no cluster, and those that are run elsewhere.
+func (w *world) typed(c document.Command) (args []string, found bool) {
+	w.Helper()
+	if c.Inline || len(c.Words) < 3 || c.Program != "kubectl" || c.Words[1] != "rankwright" {
+		return nil, false
+	}
+	args = slices.DeleteFunc(slices.Clone(c.Words[2:]), func(word string) bool { return word == "--watch" }) // which never ends
+	if !slices.ContainsFunc(cli.Command().Commands(), func(of *cobra.Command) bool { return of.Name() == args[0] && of.GroupID == "cluster" }) {
+		return nil, false
+	}
+	for begins := range elsewhere {
+		if strings.HasPrefix(strings.Join(args, " "), begins) {
+			return nil, false
+		}
+	}
+	for i, word := range args {
+		if own, is := readers[word]; is {
+			args[i] = own
+		}
+		if i > 0 && args[i-1] == "-f" {
+			if word != "placement.yaml" {
+				return nil, false // of files alone, which internal/cli runs
+			}
+			args[i] = w.write(w.example("single"))
+		}
+	}
+	if len(args) == 1 && args[0] == "cordon" { // after xargs
+		args = append(args, strings.Fields(w.asks("top", "devices", "--state", "Idle", "-o", "name"))[0])
+	}
+	return args, true
+}
+
+// production is a kubeconfig whose context has that name and the namespace of the placements.
+func (w *world) production() string {
+	w.Helper()
+	const name = "production"
+	config, err := clientcmd.LoadFromFile(w.kubeconfig)
+	w.Must(err)
+	config.Contexts[name] = config.Contexts[config.CurrentContext].DeepCopy()
+	config.Contexts[name].Namespace, config.CurrentContext = home, name
+	file := filepath.Join(w.kubeconfigs, name)
+	w.Must(clientcmd.WriteToFile(*config, file))
+	return file
+}
