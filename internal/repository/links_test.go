@@ -125,6 +125,28 @@ func TestLinksOfTheChart(t *testing.T) {
 	}
 }
 
+// named is a page that a text of a program, or a comment of a manifest, sends its reader to.
+var named = regexp.MustCompile(`(?m)(?:"[^"\n]*[ (]|# [^\n]*[ (])(docs/[a-z/-]+\.md)`)
+
+// TestPagesThatTextsName: a reader who is sent to a page by a program or a manifest finds it.
+func TestPagesThatTextsName(t *testing.T) {
+	root, count := rootOf(t), 0
+	walk(t, root, func(path string) {
+		if ext := filepath.Ext(path); ext != ".yaml" && (ext != ".go" || strings.HasSuffix(path, "_test.go")) {
+			return
+		}
+		for _, match := range named.FindAllStringSubmatch(contentOf(t, path), -1) {
+			count++
+			if _, err := os.Stat(filepath.Join(root, match[1])); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	})
+	if count < 5 {
+		t.Errorf("%d names: they are not found any more", count)
+	}
+}
+
 // TestEveryPageIsReached: a reader comes from the front page to every page of docs.
 func TestEveryPageIsReached(t *testing.T) {
 	documents := readDocuments(t)

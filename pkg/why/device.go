@@ -34,7 +34,7 @@ func deviceCauses() []cause[*holding.Device] {
 			cause:    func(_ *Case, d *holding.Device) string { return "It takes no work, for its health: " + healthWord(d) },
 			evidence: func(_ *Case, d *holding.Device) []string { return lines(healthText(d)) },
 			commands: func(_ *Case, d *holding.Device) []string {
-				return []string{commandf("drain %s --ignore-daemonsets", d.Node) + " # then reset the device or restart the node: docs/health.md says what clears it"}
+				return []string{commandf("drain %s --ignore-daemonsets", d.Node) + " # then reset the device or restart the node: docs/operate/health.md says what clears it"}
 			},
 		},
 		{

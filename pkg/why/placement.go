@@ -40,6 +40,8 @@ func OfPlacement(c *Case, p *v1alpha1.ModelPlacement) Answer {
 	return first(c, "mp/"+p.Name, s, placementCauses())
 }
 
+var operatorPods = commandf("get pods -A -l app.kubernetes.io/name=rankwright,app.kubernetes.io/component=operator")
+
 // placementCauses are in the order in which one hides the next.
 func placementCauses() []cause[*standing] {
 	return slices.Concat(
@@ -50,9 +52,7 @@ func placementCauses() []cause[*standing] {
 				evidence: func(_ *Case, s *standing) []string {
 					return []string{fmt.Sprintf("condition Placed is of generation %d, and the placement of generation %d", s.placed.ObservedGeneration, s.Generation)}
 				},
-				commands: func(*Case, *standing) []string {
-					return []string{commandf("get pods -A -l app.kubernetes.io/name=rankwright,app.kubernetes.io/component=operator")}
-				},
+				commands: func(*Case, *standing) []string { return []string{operatorPods} },
 			},
 			refused("Suspended", "The placement is suspended: it asks for no devices", func(s *standing) string { return s.patch(`{"spec":{"suspend":false}}`) }, v1alpha1.ReasonSuspended),
 			refused("ScaledToZero", "No copy is asked for", func(s *standing) string { return commandf("scale mp %s -n %s --replicas=1", s.Name, s.Namespace) }, v1alpha1.ReasonScaledToZero),
@@ -70,6 +70,18 @@ func placementCauses() []cause[*standing] {
 				return commandf("get pods -A -l app.kubernetes.io/name=rankwright,app.kubernetes.io/component=node-agent -o wide")
 			}, shape.ReasonNoDevices),
 			refused("NoMatch", "No device is as spec.devices asks", func(s *standing) string { return s.edit() + " # spec.devices" }, shape.ReasonNoMatch),
+			{
+				reason: "FitsNow", is: func(c *Case, s *standing) bool {
+					return slices.Contains(short, s.placed.Reason) && c.Fits != nil && c.Fits(s.ModelPlacement, c.without())
+				},
+				cause: says[*standing]("It fits by now, and the operator has not looked again since it did not"),
+				evidence: func(_ *Case, s *standing) []string {
+					return lines("the planner finds a plan in the cluster as it is now", "said before: "+s.said())
+				},
+				commands: func(_ *Case, s *standing) []string {
+					return []string{fmt.Sprintf("kubectl rankwright replan mp/%s -n %s", s.Name, s.Namespace), operatorPods}
+				},
+			},
 		},
 		obstacleCauses(),
 		[]cause[*standing]{

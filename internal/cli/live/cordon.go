@@ -216,7 +216,7 @@ func (h *cordoning) tell(streams term.Streams, of *cluster.Cluster, m onNode, be
 		return err
 	}
 	if len(kept) > 0 {
-		return fmt.Errorf("%s of node %s cordoned for a fault: docs/repair.md says when they come back", words.Counted(len(kept), "device"), now.Name)
+		return fmt.Errorf("%s of node %s cordoned for a fault: docs/operate/repair.md says when they come back", words.Counted(len(kept), "device"), now.Name)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/test/document"
@@ -29,6 +30,9 @@ var elsewhere = map[string]string{
 // documentedCommands runs every command of the plugin that the documents give and that asks a cluster. It comes last, since some change what is there.
 func documentedCommands(w *world) {
 	kubeconfig := w.production()
+	w.edit("single", func(p *v1alpha1.ModelPlacement) {
+		p.Spec.Verification = &v1alpha1.Verification{Mode: v1alpha1.VerificationReport}
+	})
 	asked := map[string]bool{}
 	for _, c := range document.Commands(w.T) {
 		args, found := w.typed(c)

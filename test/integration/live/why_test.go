@@ -44,6 +44,8 @@ type situation struct {
 	reason, command, evidence string
 	// meanwhile is what the node does once the command is given: its kubelet, agent and driver are played.
 	meanwhile func(*world, *situation)
+	// then is the command that is answered after the first one, where that alone does not end the cause.
+	then string
 	// shown says that the page of the plugin has the answer.
 	shown bool
 }
@@ -71,7 +73,7 @@ var situations = []situation{
 	{
 		name: "unhealthy", hosts: []string{h100}, edit: tensor(8), before: func(w *world, s *situation) { w.spoilDevice(s.name + "-0") },
 		reason: "Unhealthy", command: "kubectl drain unhealthy-0", evidence: "nvidia-0000:52:00.0 is Unhealthy: XID79, GPU has fallen off the bus",
-		meanwhile: func(w *world, s *situation) { w.mendDevice(s.name + "-0") },
+		meanwhile: func(w *world, s *situation) { w.mendDevice(s.name + "-0") }, then: "kubectl uncordon unhealthy-0",
 	},
 	{
 		name: "links", hosts: []string{l40s, l40s}, edit: tensor(8),
@@ -169,30 +171,27 @@ func (s *situation) try(w *world) {
 		page.Show(w.T, strings.Join(ask, " "), w.asks(ask...))
 		page.Hold(w.T, "kubectl")
 	}
-	s.end(w, got, ask)
+	s.end(w, got.Commands[0], ask)
 }
 
-// end gives the first command of each answer until the pod's placement has devices.
-func (s *situation) end(w *world, got why.Answer, ask []string) {
-	const most = 2 // a node that was drained is given back
-	for range most {
-		w.kubectl(got.Commands[0], func() {
-			if s.meanwhile != nil {
-				s.meanwhile(w, s)
-			}
-		})
-		before := got.Reason
-		w.Eventually("the cause is no longer "+before, func(context.Context) bool {
-			got = clitest.Object[why.Answer](w.T, w.asks(append(ask, "-o", "json")...))
-			return got.Reason != before
-		})
-		p := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace(), Name: s.name}}
-		w.Must(w.Get(w.Context(), client.ObjectKeyFromObject(p), p))
-		if meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionPlaced) {
-			return
+// end does what the answers say until the placement has devices.
+func (s *situation) end(w *world, command string, ask []string) {
+	w.kubectl(command, func() {
+		if s.meanwhile != nil {
+			s.meanwhile(w, s)
 		}
+	})
+	if s.then != "" {
+		w.Eventually("the answer is "+s.then, func(context.Context) bool {
+			return strings.HasPrefix(w.asks(append(ask, "-o", "jsonpath={.commands[0]}")...), s.then)
+		})
+		w.kubectl(s.then)
 	}
-	w.Errorf("after %d commands the placement still has no devices", most)
+	w.Eventually("the placement has devices", func(ctx context.Context) bool {
+		p := &v1alpha1.ModelPlacement{}
+		w.Must(w.Get(ctx, client.ObjectKey{Namespace: s.namespace(), Name: s.name}, p))
+		return meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionPlaced)
+	})
 }
 
 // pend makes the placement of a situation and a pod of it, and waits until the operator has decided.
