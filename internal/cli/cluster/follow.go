@@ -108,7 +108,7 @@ func (f *following) next(shown *Objects, anything bool) (*Objects, time.Duration
 	if left, deaf := f.deaf(); deaf && shown != nil {
 		quiet, until = shown.Silent, left
 	}
-	busy := utilization(known.leases)
+	busy := Utilization(known.leases)
 	if !anything && maps.Equal(quiet, shown.Silent) && maps.Equal(busy, shown.Utilization) {
 		return shown, until, nil
 	}

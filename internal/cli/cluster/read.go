@@ -55,7 +55,7 @@ func (c *Cluster) Read(ctx context.Context, streams term.Streams, names ...strin
 	}
 	o.Now = c.clock.Now()
 	o.Silent, _ = silent(o.leases, o.Now)
-	o.Utilization = utilization(o.leases)
+	o.Utilization = Utilization(o.leases)
 	streams.Log().Info("read from the cluster", "server", c.host, "kinds", len(names), "objects", told.objects)
 	return o, nil
 }
@@ -206,8 +206,8 @@ func silent(leases []coordinationv1.Lease, now time.Time) (nodes map[string]bool
 	return nodes, until
 }
 
-// utilization is what the agents say of how busy their devices are, by node.
-func utilization(leases []coordinationv1.Lease) map[string]string {
+// Utilization is what the agents say on their Leases of how busy their devices are, by node.
+func Utilization(leases []coordinationv1.Lease) map[string]string {
 	said := map[string]string{}
 	for i := range leases {
 		if text := leases[i].Annotations[v1alpha1.AnnotationUtilization]; text != "" {

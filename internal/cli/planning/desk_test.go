@@ -2,6 +2,8 @@ package planning
 
 import (
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -91,5 +93,24 @@ func TestState(t *testing.T) {
 	again, err := m.State(term.Streams{})
 	if err != nil || len(again.Plans) != 1 || len(again.Placements) != 1 {
 		t.Errorf("with its plan in the files there are %d plans: %v", len(again.Plans), err)
+	}
+}
+
+// TestSavedUtilization: the Leases of agents in files say how busy devices were.
+func TestSavedUtilization(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "saved.yaml")
+	const leases = `{"apiVersion":"v1","kind":"List","items":[
+{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"a","annotations":{"rankwright.dev/utilization":"said"}}},
+{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"b"}}]}`
+	if err := os.WriteFile(file, []byte(leases), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, err := ReadManifests([]string{file}, term.Streams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.State(term.Streams{})
+	if err != nil || len(s.Utilization) != 1 || s.Utilization["a"] != "said" {
+		t.Errorf("utilization %v, %v", s.Utilization, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
@@ -34,7 +35,8 @@ type Manifests struct {
 	Nodes        []corev1.Node
 	pods         []corev1.Pod
 	configMaps   []corev1.ConfigMap
-	site         *cost.Site // of the calibrations
+	leases       []coordinationv1.Lease // of agents, and of whatever else there is
+	site         *cost.Site             // of the calibrations
 	// model is the model of the only placement, where it was given in a file of its own.
 	model *model.Model
 	// live is the cluster that is planned on; nil where the files say all. allPods are those of all its nodes, where they matter.
@@ -154,8 +156,11 @@ var readers = map[string]func(*Manifests, []byte) error{
 	v1alpha1.GroupVersion.String() + " ModelPlacement": func(m *Manifests, raw []byte) error {
 		return appendObject(&m.Placements, raw, true)
 	},
-	"v1 Node":      func(m *Manifests, raw []byte) error { return appendObject(&m.Nodes, raw, false) },
-	"v1 Pod":       func(m *Manifests, raw []byte) error { return appendObject(&m.pods, raw, false) },
+	"v1 Node": func(m *Manifests, raw []byte) error { return appendObject(&m.Nodes, raw, false) },
+	"v1 Pod":  func(m *Manifests, raw []byte) error { return appendObject(&m.pods, raw, false) },
+	coordinationv1.SchemeGroupVersion.String() + " Lease": func(m *Manifests, raw []byte) error {
+		return appendObject(&m.leases, raw, false)
+	},
 	"v1 ConfigMap": func(m *Manifests, raw []byte) error { return appendObject(&m.configMaps, raw, false) },
 }
 

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/cluster"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/holding"
@@ -46,6 +47,7 @@ func (m *Manifests) State(streams term.Streams) (*holding.State, error) {
 		}
 	}
 	s.Inventories, s.Nodes, s.PodsUnknown = m.Inventories, fleet.WithStandIns(m.Nodes, m.Inventories), true
+	s.Utilization = cluster.Utilization(m.leases)
 	return s, nil
 }
 

@@ -50,7 +50,7 @@ Placements of the files that have no plan there are planned.`,
   kubectl rankwright ui
 
   # What somebody saved of a cluster
-  kubectl get accinv,nodes,mp,splan,dmesh -A -o yaml > saved.yaml; kubectl rankwright ui -f saved.yaml
+  kubectl get accinv,nodes,mp,splan,dmesh,leases -A -o yaml > saved.yaml; kubectl rankwright ui -f saved.yaml
 
   # A fleet to think about
   kubectl rankwright ui --shape h100x8=100 --shape mi300x8=20 --occupied 40%`,
