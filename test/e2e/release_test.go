@@ -135,6 +135,23 @@ func TestReleaseUpgrade(t *testing.T) {
 	c.shows(t, s)
 }
 
+// The chart of the release, from its registry, installs where none was: its test passes, the pods of a placement get the devices of their plan, and the
+// plugin shows them.
+func TestReleaseChart(t *testing.T) {
+	s := on(t)
+	c := candidateOf(t)
+	c.load(t, s)
+	t.Cleanup(func() { s.other = nil })
+	s.other = c.published(t, s)
+	s.spread(t)
+	s.mustHelm(t, "test", release, "--namespace", agentNamespace, "--timeout", "2m")
+	s.allOf(t, c.version)
+	s.applyText(t, steady, "NAME", "steady", "COMMAND", "hold", "ENFORCEMENT", string(v1alpha1.EnforcementSlot))
+	s.awaitPlan(t, "steady", "steady-1")
+	s.awaitRanks(t, "steady", nil)
+	c.shows(t, s)
+}
+
 // allOf fails the test where a pod of the release runs an image of another version.
 func (s *site) allOf(t *testing.T, version string) {
 	t.Helper()
