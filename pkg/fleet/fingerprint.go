@@ -56,23 +56,14 @@ func digestOf(node string, h *Host, claimants map[string]string) (of sum) {
 func (s *Snapshot) describeClaims(node string) string {
 	on := s.claims[node]
 	who := make([]string, 0, len(on.plans)+len(on.pods))
-	for _, held := range on.plans {
-		who = append(who, describePlan(&s.Plans[held.plan], held.devices))
+	for i := range on.plans {
+		who = append(who, on.plans[i].text)
 	}
 	for _, at := range on.pods {
 		who = append(who, s.describePod(s.Pods[at]))
 	}
 	slices.Sort(who)
 	return strings.Join(who, "\n")
-}
-
-func describePlan(p *v1alpha1.ShardingPlan, devices []v1alpha1.DeviceID) string {
-	var text strings.Builder
-	text.WriteString("plan " + p.Namespace + "/" + p.Name + " of " + p.Spec.Placement.Name + " " + p.Spec.Placement.UID)
-	for _, id := range devices {
-		text.WriteString(" " + string(id))
-	}
-	return text.String()
 }
 
 // describePod says what a pod holds by itself and by its plan.

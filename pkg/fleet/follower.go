@@ -57,10 +57,17 @@ type Follower struct {
 	cluster *Cluster
 	sum     sum // of the digests of hosts and of nodes with claims
 	epochs  epochs
+	plans   holdings
 }
 
 // NewSnapshot returns a snapshot of a cluster that was not followed.
 func NewSnapshot(now State) *Snapshot { return new(Follower).Follow(now) }
+
+// forget has nothing be taken for the same object as before.
+func (f *Follower) forget() {
+	f.watched.forget()
+	f.plans = nil
+}
 
 // rebuildShare is the share of the hosts, one in so many, beyond which building the index anew is cheaper than updating
 // it.
@@ -68,8 +75,8 @@ const rebuildShare = 4
 
 // Follow brings the index to the given state, as FollowInformed does, whose lists may be written later.
 func (f *Follower) Follow(now State) *Snapshot {
-	f.watched.forget()
-	defer f.watched.forget()
+	f.forget()
+	defer f.forget()
 	return f.FollowInformed(now.informed())
 }
 
@@ -77,7 +84,10 @@ func (f *Follower) Follow(now State) *Snapshot {
 // content where they have none. The snapshot keeps the plans and pods, and nothing else of the state.
 func (f *Follower) FollowInformed(now Informed) *Snapshot {
 	f.watched.see(&now)
-	s := snapshotOf(f.watched.share(), &now)
+	if f.plans == nil || len(f.plans) > 2*len(now.Plans) {
+		f.plans = holdings{} // most are gone
+	}
+	s := snapshotOf(f.watched.share(), &now, f.plans)
 	renewed := f.watched.renewed
 	f.watched.renewed = nil
 	changed := f.changed(renewed, s)

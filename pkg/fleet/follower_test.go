@@ -176,6 +176,9 @@ func TestIndexIsWhatReadingAnewGives(t *testing.T) {
 				if kept := len(y.watched.known); kept != len(p.nodes) {
 					rt.Fatalf("%d objects are kept of %d nodes", kept, len(p.nodes))
 				}
+				if kept := len(y.plans); kept > 3*len(p.plans) {
+					rt.Fatalf("%d plans are kept of %d", kept, len(p.plans))
+				}
 			}
 			if followed.Fingerprint() != anew.Fingerprint() {
 				rt.Fatal("the fingerprints differ")

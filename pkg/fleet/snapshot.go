@@ -35,20 +35,8 @@ type Readiness struct{ Nodes, Not int }
 // Ready counts the nodes of the snapshot.
 func (s *Snapshot) Ready() Readiness { return s.ready }
 
-// claims lists what may hold devices of a node, as indexes in the lists of plans and pods.
-type claims struct {
-	plans []claim
-	pods  []int32
-}
-
-// claim is the devices that a plan has on a node.
-type claim struct {
-	plan    int32
-	devices []v1alpha1.DeviceID
-}
-
-// snapshotOf adds plans and pods to hosts.
-func snapshotOf(hosts map[string]*Host, now *Informed) *Snapshot {
+// snapshotOf adds plans, of which some may be remembered, and pods to hosts.
+func snapshotOf(hosts map[string]*Host, now *Informed, known holdings) *Snapshot {
 	s := &Snapshot{
 		Plans: now.Plans, Pods: slices.DeleteFunc(now.Pods, func(p *corev1.Pod) bool { return !Holds(p) }), podsUnknown: now.PodsUnknown,
 		hosts: hosts, claims: map[string]claims{}, planAt: make(map[types.NamespacedName]int32, len(now.Plans)),
@@ -56,7 +44,7 @@ func snapshotOf(hosts map[string]*Host, now *Informed) *Snapshot {
 	for i := range s.Plans {
 		p := &s.Plans[i]
 		s.planAt[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = int32(i)
-		s.claim(int32(i))
+		s.claim(int32(i), known.of(p))
 	}
 	for i := range s.Pods {
 		on := s.claims[s.Pods[i].Spec.NodeName]
@@ -91,16 +79,11 @@ func (s *Snapshot) BetterSince(epoch int64, nodes []string) bool {
 }
 
 // claim notes what a plan has on which node.
-func (s *Snapshot) claim(plan int32) {
-	rows := s.Plans[plan].Spec.Nodes
-	for i := range rows {
-		on := s.claims[rows[i].Node]
-		if n := len(on.plans); n == 0 || on.plans[n-1].plan != plan {
-			on.plans = append(on.plans, claim{plan: plan})
-		}
-		last := &on.plans[len(on.plans)-1]
-		last.devices = append(last.devices, rows[i].Devices...)
-		s.claims[rows[i].Node] = on
+func (s *Snapshot) claim(plan int32, list []held) {
+	for _, of := range list {
+		on := s.claims[of.node]
+		on.plans = append(on.plans, claim{plan, of})
+		s.claims[of.node] = on
 	}
 }
 
@@ -114,7 +97,7 @@ func (s *Snapshot) Hold(plan *v1alpha1.ShardingPlan) {
 	for _, node := range nodes {
 		s.sum.take(digestOf(node, s.hosts[node], s.claimants))
 	}
-	s.claim(at)
+	s.claim(at, heldBy(plan))
 	for _, node := range nodes {
 		s.claimants[node] = s.describeClaims(node)
 		s.sum.add(digestOf(node, s.hosts[node], s.claimants))
