@@ -23,7 +23,8 @@ func TestControllersArePatient(t *testing.T) {
 			t.Errorf("%s builds a controller without objects.Patient", path)
 		}
 		for _, match := range of {
-			if patient++; match[1] != "objects.Patient" {
+			patient++
+			if match[1] != "objects.Patient" {
 				t.Errorf("%s completes a controller by %s and not by objects.Patient", path, match[1])
 			}
 		}

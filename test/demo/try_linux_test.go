@@ -73,7 +73,7 @@ func onTerminal(t *testing.T, command *exec.Cmd) {
 	if address == "" {
 		t.Fatal("no page was shown")
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,11 +42,11 @@ func documentedCommands(w *world) {
 	asked := map[string]bool{}
 	for _, c := range document.Commands(w.T) {
 		args, found := w.typed(c)
-		if line := strings.Join(args, " "); !found || asked[line] {
+		line := strings.Join(args, " ")
+		if !found || asked[line] {
 			continue
-		} else {
-			asked[line] = true
 		}
+		asked[line] = true
 		r := w.run(0, "", args...)
 		differs := args[0] == "diff" && r.Code == term.ExitAlert
 		tooLarge := args[0] == "estimate" && r.Code == term.ExitFailure // which is what the page shows
