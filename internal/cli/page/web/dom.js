@@ -37,6 +37,13 @@ export function morph(parent, ...children) {
   }
 }
 
+// renew is morph where something is other than what the children were made from before.
+export function renew(parent, from, make) {
+  if (parent.madeFrom && from.every((is, i) => is === parent.madeFrom[i])) return;
+  parent.madeFrom = from;
+  morph(parent, make());
+}
+
 const alike = (a, b) => a.nodeType === b.nodeType && a.nodeName === b.nodeName && (a.nodeType !== 1 || a.getAttribute('data-key') === b.getAttribute('data-key'));
 
 function update(old, node) {

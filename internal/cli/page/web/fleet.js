@@ -1,5 +1,5 @@
 // The view of the fleet: what is asked for on the left, the picture or the table, and the node that is chosen on the right.
-import { h, morph, num } from './dom.js';
+import { h, morph, num, renew } from './dom.js';
 import { Picture } from './picture.js';
 import { Table } from './table.js';
 import { panel } from './panel.js';
@@ -49,9 +49,9 @@ export class FleetView {
     const sections = this.found(fleet, state);
     const tabular = state.as === 'table';
     this.picture.element.hidden = tabular;
-    morph(this.kpis, kpis(fleet));
-    morph(this.bar, this.controls(sections));
-    morph(this.facets, this.filters());
+    renew(this.kpis, [fleet.version], () => kpis(fleet));
+    renew(this.bar, [sections, palette, state.q, state.group, state.colour, state.zoom, state.as], () => this.controls(sections));
+    renew(this.facets, [fleet.version, palette, state.q, state.colour], () => this.filters());
     this.none.hidden = this.items.length > 0;
     this.none.textContent = fleet.nodes.size ? 'No device is like that.' : 'There are no nodes with devices here, or you may not see them.';
     this.picture.show(sections, { mode: state.colour, zoom: state.zoom, selected: state.node, palette });

@@ -35,10 +35,12 @@ export class Picture {
     this.draw(true);
   }
 
+  // resize takes over the size of what is scrolled, which is asked for here alone: whoever asks has the browser lay the page out at once.
   resize() {
     const { clientWidth: width, clientHeight: height } = this.scroller;
     const scale = window.devicePixelRatio || 1;
     if (!width || !height) return;
+    Object.assign(this, { width, height });
     if (this.canvas.width !== Math.round(width * scale) || this.canvas.height !== Math.round(height * scale)) {
       this.canvas.width = Math.round(width * scale);
       this.canvas.height = Math.round(height * scale);
@@ -50,9 +52,13 @@ export class Picture {
     this.paint();
   }
 
-  // place gives each section its height and columns.
+  // place gives each section its height and columns, where they may be others than before.
   place() {
-    const width = this.scroller.clientWidth - 24;
+    if (!this.width) return;
+    const from = [this.sections, this.zoom, this.width, this.height];
+    if (this.placed && from.every((is, i) => is === this.placed[i])) return;
+    this.placed = from;
+    const width = this.width - 24;
     const size = zooms[this.zoom ?? 1];
     let top = 0;
     for (const s of this.sections) {
@@ -69,7 +75,7 @@ export class Picture {
       s.top = top;
       top += (s.title ? titleHeight : 8) + s.rows * (s.h + size.space) + 8;
     }
-    this.tall.style.height = Math.max(top, this.scroller.clientHeight) + 'px';
+    this.tall.style.height = Math.max(top, this.height) + 'px';
   }
 
   // draw draws with the next picture of the screen: all of it where something is other than before, else what scrolling uncovers.
@@ -77,15 +83,15 @@ export class Picture {
     this.stale ||= stale;
     this.drawing ||= requestAnimationFrame(() => {
       this.drawing = 0;
-      this.paint();
+      if (this.scroller.clientWidth === this.width && this.scroller.clientHeight === this.height) this.paint(); // else resize will, in the same picture of the screen
     });
   }
 
   paint() {
     const c = this.context;
-    if (!this.palette || !this.canvas.width) return;
+    if (!this.palette || !this.width) return;
     const scale = window.devicePixelRatio || 1;
-    const width = this.scroller.clientWidth, height = this.scroller.clientHeight, from = Math.round(this.scroller.scrollTop);
+    const { width, height } = this, from = Math.round(this.scroller.scrollTop);
     const moved = from - this.from;
     c.setTransform(scale, 0, 0, scale, 0, 0);
     let top = 0, bottom = height;

@@ -1,5 +1,5 @@
 // The view of placements: the list, and the one that is chosen.
-import { h, morph, num } from './dom.js';
+import { h, morph, num, renew } from './dom.js';
 import { detail, behave, strategyText } from './detail.js';
 import { ask } from './stream.js';
 import { counted, mib } from './words.js';
@@ -26,9 +26,9 @@ export class PlacementsView {
     const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const all = [...fleet.placements.entries()].sort((a, b) => (a[0] < b[0] ? -1 : 1)).filter(([key, p]) => words.every((w) => (key + ' ' + p.model + ' ' + p.reason).toLowerCase().includes(w)));
     const key = state.placement || all[0]?.[0] || '';
-    morph(this.list, all.slice(0, mostListed).map(([name, p]) => h('li', { 'data-key': name }, h('a', { href: '#/placements/' + name, 'aria-current': name === key ? 'page' : null, class: p.plan ? '' : 'unplaced' },
+    renew(this.list, [fleet.version, this.search.value, key], () => [all.slice(0, mostListed).map(([name, p]) => h('li', { 'data-key': name }, h('a', { href: '#/placements/' + name, 'aria-current': name === key ? 'page' : null, class: p.plan ? '' : 'unplaced' },
       h('b', { class: 'words' }, p.name), h('span', { class: 'muted small words' }, p.namespace), h('span', { class: 'small words' }, [p.model, p.strategy && strategyText(p.strategy)].filter(Boolean).join(' · ')), h('span', { class: 'small' }, p.plan ? num('placements.' + name + '.totals.devices', p.totals.devices, counted(p.totals.devices, 'device')) : '', tagOf(p))))),
-    all.length > mostListed ? h('li', { class: 'muted' }, 'and ', num('more', all.length - mostListed), ' more: search') : null);
+    all.length > mostListed ? h('li', { class: 'muted' }, 'and ', num('more', all.length - mostListed), ' more: search') : null]);
     const part = fleet.placements.get(key);
     const version = key + ' ' + part?.version;
     if (part && version !== this.version) this.load(key, version);

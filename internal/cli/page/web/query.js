@@ -3,10 +3,13 @@ import { conditions, conditionWords } from './words.js';
 
 const healths = ['Healthy', 'Degraded', 'Unhealthy', 'Unknown'];
 
+// among asks whether what a device has is one of those that are meant, which are found once.
+const among = (meant, of) => { const names = new Set(meant); return (d) => names.has(of(d)); };
+
 // facts are what a device is asked for by name. Each takes the device, its slot and its node.
 const facts = {
-  state: (value) => (d) => d.condition.toLowerCase().startsWith(value) || conditionWords[d.condition].startsWith(value),
-  health: (value) => (d) => (d.health ?? 'Healthy').toLowerCase().startsWith(value),
+  state: (value) => among(conditions.filter((c) => c.toLowerCase().startsWith(value) || conditionWords[c].startsWith(value)), (d) => d.condition),
+  health: (value) => among(healths.filter((name) => name.toLowerCase().startsWith(value)), (d) => d.health ?? 'Healthy'),
   ns: (value) => (d) => [...(d.pods ?? []), ...(d.seats ?? [])].some((h) => h.namespace.toLowerCase() === value),
   placement: (value) => (d) => (d.seats ?? []).some((s) => (s.namespace + '/' + s.placement).toLowerCase() === value || s.placement.toLowerCase() === value),
   pod: (value) => (d) => (d.pods ?? []).some((p) => (p.namespace + '/' + p.name).toLowerCase().includes(value)),
@@ -52,10 +55,16 @@ const nodeText = (node) => (node.text ??= [node.name, node.zone, node.fabric, no
 // slotText is the same for all nodes of a layout, heldText is empty of most devices that are idle.
 const slotText = (slot) => (slot.text ??= (slot.id + ' ' + (slot.product ?? '')).toLowerCase());
 
-const heldText = (device) => (device.text ??= [
-  device.why, device.reason, device.cordoned ? 'cordoned' : '', ...(device.pods ?? []).map((p) => p.namespace + '/' + p.name),
-  ...(device.seats ?? []).map((s) => s.namespace + '/' + s.placement + ' ' + s.plan),
-].join(' ').toLowerCase());
+const heldText = (device) => (device.text ??= holders(device).toLowerCase());
+
+function holders(device) {
+  let text = device.cordoned ? 'cordoned' : '';
+  if (device.why) text += ' ' + device.why;
+  if (device.reason) text += ' ' + device.reason;
+  for (const p of device.pods ?? []) text += ' ' + p.namespace + '/' + p.name;
+  for (const s of device.seats ?? []) text += ' ' + s.namespace + '/' + s.placement + ' ' + s.plan;
+  return text;
+}
 
 // select finds the nodes of which a device is meant. A mask says which; null where all are. A word that a node has is one that all its devices have.
 export function select(nodes, asked) {

@@ -1,5 +1,9 @@
 // Amounts for people, as the plugin prints them in a terminal.
 
+// Made once: a browser takes longer to make one than to draw the fleet.
+const plain = new Intl.NumberFormat('en-US', { useGrouping: false, maximumFractionDigits: 20 });
+const days = new Intl.DateTimeFormat('sv-SE'), times = new Intl.DateTimeFormat('sv-SE', { timeStyle: 'medium' });
+
 export function mib(n) {
   if (n >= 2 ** 20) return (n / 2 ** 20).toFixed(1) + ' TiB';
   if (n >= 2 ** 10) return (n / 2 ** 10).toFixed(1) + ' GiB';
@@ -25,7 +29,7 @@ export const digits = (low, high) => (low > 0 && high >= 1.2 * 1.2 * 0.9999 * lo
 export function figure(value, significant) {
   if (value === 0) return '0';
   const rounded = Number(value.toExponential(significant - 1));
-  return rounded >= 1e21 ? String(rounded) : rounded.toLocaleString('en-US', { useGrouping: false, maximumFractionDigits: 20 });
+  return rounded >= 1e21 ? String(rounded) : plain.format(rounded);
 }
 
 export function rate(mbps) {
@@ -47,8 +51,8 @@ export function age(milliseconds) {
 
 // moment is a time of day, with its date where that is not today's.
 export function moment(time) {
-  const at = new Date(time), day = (d) => d.toLocaleDateString('sv-SE');
-  return (day(at) === day(new Date()) ? '' : day(at) + ' ') + at.toLocaleTimeString('sv-SE');
+  const at = new Date(time), day = days.format(at);
+  return (day === days.format(new Date()) ? '' : day + ' ') + times.format(at);
 }
 
 export const conditionWords = { InUse: 'in use', Reserved: 'reserved', Idle: 'idle', OutOfUse: 'out of use', Unknown: 'not known to be free' };
