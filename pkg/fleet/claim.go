@@ -32,13 +32,11 @@ func heldBy(p *v1alpha1.ShardingPlan) []held {
 	for i := range p.Spec.Nodes {
 		row := &p.Spec.Nodes[i]
 		at := len(list) - 1
-		if at < 0 || list[at].node != row.Node {
-			for at = 0; at < len(list) && list[at].node != row.Node; at++ {
-				continue
-			}
+		if at < 0 || list[at].node != row.Node { // rows of a node mostly follow each other
+			at = slices.IndexFunc(list, func(of held) bool { return of.node == row.Node })
 		}
-		if at == len(list) {
-			list = append(list, held{node: row.Node})
+		if at < 0 {
+			at, list = len(list), append(list, held{node: row.Node})
 		}
 		if list[at].devices == nil {
 			list[at].devices = slices.Clip(row.Devices)

@@ -37,9 +37,12 @@ export function morph(parent, ...children) {
   }
 }
 
+// same says whether what something is made from is what it was made from before, of which nothing is known at first.
+export const same = (from, before) => before !== undefined && from.every((is, i) => is === before[i]);
+
 // renew is morph where something is other than what the children were made from before.
 export function renew(parent, from, make) {
-  if (parent.madeFrom && from.every((is, i) => is === parent.madeFrom[i])) return;
+  if (same(from, parent.madeFrom)) return;
   parent.madeFrom = from;
   morph(parent, make());
 }

@@ -1,5 +1,5 @@
 // The fleet as a picture: only what is in view is drawn, into one canvas that stays while the page scrolls below it.
-import { h } from './dom.js';
+import { h, same } from './dom.js';
 import { arrange, zooms } from './arrange.js';
 import { look, about } from './colours.js';
 import { holderOf } from './model.js';
@@ -35,7 +35,7 @@ export class Picture {
     this.draw(true);
   }
 
-  // resize takes over the size of what is scrolled, which is asked for here alone: whoever asks has the browser lay the page out at once.
+  // resize takes over the size of what is scrolled. Placing does not ask for it: whoever asks has the browser lay the page out at once.
   resize() {
     const { clientWidth: width, clientHeight: height } = this.scroller;
     const scale = window.devicePixelRatio || 1;
@@ -56,7 +56,7 @@ export class Picture {
   place() {
     if (!this.width) return;
     const from = [this.sections, this.zoom, this.width, this.height];
-    if (this.placed && from.every((is, i) => is === this.placed[i])) return;
+    if (same(from, this.placed)) return;
     this.placed = from;
     const width = this.width - 24;
     const size = zooms[this.zoom ?? 1];
