@@ -71,9 +71,17 @@ func placementCauses() []cause[*standing] {
 			}, shape.ReasonNoDevices),
 			refused("NoMatch", "No device is as spec.devices asks", func(s *standing) string { return s.edit() + " # spec.devices" }, shape.ReasonNoMatch),
 			{
-				reason: "FitsNow", is: func(c *Case, s *standing) bool {
-					return slices.Contains(short, s.placed.Reason) && c.Fits != nil && c.Fits(s.ModelPlacement, c.without())
+				reason: "NotSeen", is: func(c *Case, s *standing) bool { return len(c.State.Unseen) > 0 && c.fitsNow(s) },
+				cause: says[*standing]("The operator has no devices for it, for a reason that you may not see: by what you may see it fits"),
+				evidence: func(_ *Case, s *standing) []string {
+					return []string{s.said()}
 				},
+				commands: func(_ *Case, s *standing) []string {
+					return []string{commandf("describe mp %s -n %s", s.Name, s.Namespace)}
+				},
+			},
+			{
+				reason: "FitsNow", is: func(c *Case, s *standing) bool { return len(c.State.Unseen) == 0 && c.fitsNow(s) },
 				cause: says[*standing]("It fits by now, and the operator has not looked again since it did not"),
 				evidence: func(_ *Case, s *standing) []string {
 					return lines("the planner finds a plan in the cluster as it is now", "said before: "+s.said())
@@ -226,6 +234,11 @@ func refused(reason, text string, command func(*standing) string, placed ...stri
 		evidence: func(_ *Case, s *standing) []string { return append(lines(s.said()), s.changes()...) },
 		commands: func(_ *Case, s *standing) []string { return []string{command(s)} },
 	}
+}
+
+// fitsNow says whether a placement that was refused for what was free would get a plan in the cluster as it is.
+func (c *Case) fitsNow(s *standing) bool {
+	return slices.Contains(short, s.placed.Reason) && c.Fits != nil && c.Fits(s.ModelPlacement, c.without())
 }
 
 // otherEngine is the first engine of the same use with which a placement would fit; empty where none is found.

@@ -62,6 +62,7 @@ func TestShortage(t *testing.T) {
 		"memory of others": {func(c *Case) { c.State.Inventories[0].Status.Devices[0].Memory.UsedByOthersMiB = 500 }, alone, "MemoryOfOthers", "kubectl debug node/n"},
 		"links":            {func(*Case) {}, linked, "NoLinkDomain", "kubectl edit mp p -n ns"},
 		"fits by now":      {func(*Case) {}, free, "FitsNow", "kubectl rankwright replan mp/p -n ns"},
+		"fits as is seen":  {func(c *Case) { c.State.Unseen = []holding.Unseen{{Kind: holding.Nodes}} }, free, "NotSeen", "kubectl describe mp p -n ns"},
 		"too large":        {(*Case).drain, never, "TooLarge", "kubectl edit mp p -n ns"},
 		"nodes of others": {func(c *Case) {
 			c.drain()
