@@ -1,17 +1,10 @@
 package dashboards
 
 import (
-	"encoding/json"
-	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/rankwright/rankwright/test/controlplane"
 	"github.com/rankwright/rankwright/test/operation"
@@ -20,41 +13,11 @@ import (
 
 const chart = "../../charts/rankwright/"
 
-// board is a dashboard as the chart has it, as far as queries go.
-type board struct {
-	Title      string `json:"title"`
-	Templating struct {
-		List []struct {
-			Name  string `json:"name"`
-			Type  string `json:"type"`
-			Query any    `json:"query"`
-		} `json:"list"`
-	} `json:"templating"`
-	Panels []struct {
-		Type        string `json:"type"`
-		Title       string `json:"title"`
-		Description string `json:"description"`
-		Targets     []struct {
-			Expr string `json:"expr"`
-		} `json:"targets"`
-	} `json:"panels"`
-}
-
-func readBoards(t *testing.T) []board {
+func readBoards(t *testing.T) []prometheus.Board {
 	t.Helper()
-	files, err := filepath.Glob(chart + "dashboards/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("dashboards: %v, %v", files, err)
-	}
-	boards := make([]board, len(files))
-	for i, file := range files {
-		text, err := os.ReadFile(file)
-		if err == nil {
-			err = json.Unmarshal(text, &boards[i])
-		}
-		if err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+	boards, err := prometheus.ReadBoards(chart + "dashboards")
+	if err != nil {
+		t.Fatal(err)
 	}
 	return boards
 }
@@ -137,30 +100,19 @@ func TestEveryQueryIsAnswered(t *testing.T) {
 	t.Run("reference", func(t *testing.T) { p.checkReference(t) })
 }
 
-// checkBoard runs each query of a dashboard with each choice of its variables: one of the choices has to answer each of its sides.
-func (p *page) checkBoard(t *testing.T, b *board) {
-	choices := p.choices(t, b)
+// checkBoard holds a dashboard to an answer to each side of each query.
+func (p *page) checkBoard(t *testing.T, b *prometheus.Board) {
 	for _, panel := range b.Panels {
 		if panel.Type != "row" && len(panel.Targets) == 0 {
 			t.Errorf("%s: panel %q asks nothing", b.Title, panel.Title)
 		}
-		for _, target := range panel.Targets {
-			answered := map[int]bool{}
-			for _, choice := range choices {
-				expr := choice.Replace(target.Expr)
-				if strings.Contains(expr, "$") {
-					t.Fatalf("%s: panel %q: nothing is known of a variable in %s", b.Title, panel.Title, expr)
-				}
-				for i, side := range sidesOf(t, expr) {
-					answered[i] = p.answers(t, side) || answered[i]
-				}
-			}
-			for i, answered := range answered {
-				if !answered {
-					t.Errorf("%s: panel %q is empty: side %d of %s", b.Title, panel.Title, i+1, target.Expr)
-				}
-			}
-		}
+	}
+	unanswered, err := p.Unanswered(b, p.last())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, empty := range unanswered {
+		t.Errorf("%s: panel %q: no answer to %s", b.Title, empty.Panel, empty.Side)
 	}
 }
 
@@ -181,52 +133,6 @@ func (p *page) answers(t *testing.T, expr string) bool {
 		t.Fatal(err)
 	}
 	return len(answer) > 0
-}
-
-var labelValues = regexp.MustCompile(`^label_values\((.+), ([a-z]+)\)$`)
-
-// choices are all ways to choose the variables of a dashboard, from what their own queries find.
-func (p *page) choices(t *testing.T, b *board) []*strings.Replacer {
-	t.Helper()
-	ways := [][]string{{"$__rate_interval", "5m"}}
-	for _, v := range b.Templating.List {
-		if v.Type == "datasource" {
-			continue
-		}
-		parts := labelValues.FindStringSubmatch(fmt.Sprint(v.Query))
-		if parts == nil {
-			t.Fatalf("%s: variable %s asks for %v", b.Title, v.Name, v.Query)
-		}
-		var longer [][]string
-		for _, way := range ways {
-			for _, value := range p.valuesOf(t, strings.NewReplacer(way...).Replace(parts[1]), parts[2]) {
-				longer = append(longer, append(slices.Clone(way), "$"+v.Name, value))
-			}
-		}
-		if ways = longer; len(ways) == 0 {
-			t.Fatalf("%s: variable %s has no value", b.Title, v.Name)
-		}
-	}
-	replacers := make([]*strings.Replacer, len(ways))
-	for i, way := range ways {
-		replacers[i] = strings.NewReplacer(way...)
-	}
-	return replacers
-}
-
-// valuesOf are the values of a label of the series that a selector finds.
-func (p *page) valuesOf(t *testing.T, selector, label string) []string {
-	t.Helper()
-	matchers, err := parser.ParseMetricSelector(selector)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var values []string
-	for _, found := range p.Series(matchers...) {
-		values = append(values, found.Get(label))
-	}
-	slices.Sort(values)
-	return slices.Compact(values)
 }
 
 // checkRules holds each side of each rule to an answer: a vendor's exporter that is never joined would not show otherwise.

@@ -37,6 +37,8 @@ type demo struct {
 	stopKubelets func()
 	// programs are Rankwright's own processes, in the order of their start.
 	programs []*process.Process
+	// metrics are the addresses at which the programs serve theirs.
+	metrics []string
 }
 
 // run is the story of the demo, one step a line.
@@ -60,8 +62,12 @@ func (d *demo) run(interrupt context.Context, keep bool) error {
 	if !keep {
 		return nil
 	}
-	fmt.Printf("\nEverything is left running. In another terminal:\n\n  export KUBECONFIG=%s\n  export PATH=%s:%s:$PATH\n  kubectl rankwright top\n\nCtrl-C stops it.\n",
-		d.cluster.Kubeconfig(), d.assets, filepath.Join(d.root, "bin"))
+	if err := d.configurePrometheus(ctx); err != nil {
+		return err
+	}
+	fmt.Printf("\nEverything is left running. In another terminal:\n\n  export KUBECONFIG=%s\n  export PATH=%s:%s:$PATH\n  kubectl rankwright top\n\n"+
+		"A Prometheus on this machine reads its metrics with --config.file=%s\n\nCtrl-C stops it.\n",
+		d.cluster.Kubeconfig(), d.assets, filepath.Join(d.root, "bin"), d.prometheusConfig())
 	err := d.serve(ctx)
 	switch {
 	case interrupt.Err() != nil:

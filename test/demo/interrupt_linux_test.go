@@ -35,7 +35,7 @@ func TestInterruptLeavesNothing(t *testing.T) {
 	}{
 		{name: "while the control plane starts", line: "starting etcd", exit: 130},
 		{name: "while agents look", line: "waiting for the inventories", exit: 130},
-		{name: "left running", line: "It is served until Ctrl-C", env: []string{"KEEP=1"}, look: answers, exit: 0},
+		{name: "left running", line: "It is served until Ctrl-C", env: []string{"KEEP=1"}, look: func(t *testing.T, printed []string) { answers(t, printed); metrics(t, printed) }, exit: 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

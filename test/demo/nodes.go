@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"regexp"
@@ -93,19 +94,25 @@ func registerNode(ctx context.Context, client kubernetes.Interface, name string,
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", name, err)
 	}
-	node.Status.Capacity = corev1.ResourceList{
+	capacity := corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse("64"),
 		corev1.ResourceMemory: resource.MustParse("512Gi"),
 		corev1.ResourcePods:   resource.MustParse("110"),
 	}
-	node.Status.Allocatable = node.Status.Capacity
-	// Addresses from the range for documentation (RFC 5737): nothing answers there.
-	node.Status.Addresses = []corev1.NodeAddress{
-		{Type: corev1.NodeInternalIP, Address: fmt.Sprintf("192.0.2.%d", index+1)},
-		{Type: corev1.NodeHostName, Address: name},
+	status := corev1.NodeStatus{
+		Capacity: capacity, Allocatable: capacity, Conditions: readyConditions(metav1.Now()),
+		// Addresses from the range for documentation (RFC 5737): nothing answers there.
+		Addresses: []corev1.NodeAddress{
+			{Type: corev1.NodeInternalIP, Address: fmt.Sprintf("192.0.2.%d", index+1)},
+			{Type: corev1.NodeHostName, Address: name},
+		},
 	}
-	node.Status.Conditions = readyConditions(metav1.Now())
-	if node, err = client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
+	patch, err := json.Marshal(map[string]any{"status": status})
+	if err != nil {
+		return nil, fmt.Errorf("status of node %s: %w", name, err)
+	}
+	// A patch, since controllers write the node as soon as it is there.
+	if node, err = client.CoreV1().Nodes().Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
 		return nil, fmt.Errorf("status of node %s: %w", name, err)
 	}
 	return node, nil

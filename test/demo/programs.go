@@ -23,8 +23,12 @@ func (d *demo) startOperator(ctx context.Context, fail context.CancelCauseFunc) 
 	if err != nil {
 		return err
 	}
+	metrics, err := d.nextAddress()
+	if err != nil {
+		return err
+	}
 	return d.launch(ctx, fail, "operator", "operator", "--kubeconfig", kubeconfig, "--namespace", operatorNamespace,
-		"--health-address", "0", "--metrics-address", "0")
+		"--health-address", "0", "--metrics-address", metrics)
 }
 
 // startAgents starts one agent for each node, each with a token that is bound to its Node.
@@ -39,7 +43,11 @@ func (d *demo) startAgents(ctx context.Context, fail context.CancelCauseFunc) er
 		if err != nil {
 			return err
 		}
-		args := []string{"--kubeconfig", kubeconfig, "--node-name", node.name, "--health-address", "0", "--metrics-address", "0"}
+		metrics, err := d.nextAddress()
+		if err != nil {
+			return err
+		}
+		args := []string{"--kubeconfig", kubeconfig, "--node-name", node.name, "--health-address", "0", "--metrics-address", metrics}
 		if node.recording != "" {
 			args = append(args, "--replay", filepath.Join(d.root, "test", "recordings", node.recording))
 		}

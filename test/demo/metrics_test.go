@@ -1,0 +1,98 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/rankwright/rankwright/test/controlplane"
+	"github.com/rankwright/rankwright/test/prometheus"
+)
+
+// silent are panels that have nothing to show of the demo, by what it lacks. What they ask for happens in test/dashboards.
+var silent = map[string][]string{
+	"readings, which recordings of a host have not": {
+		"Hottest device by product", "Temperature", "Power", "Power by vendor", "Utilization", "Utilization by vendor", "Held, and not computing for half an hour",
+		"What the PCI link can carry now", "Errors that NVIDIA's driver told of in an hour", "Events that it watches for",
+	},
+	"a kubelet, and so pods that run": {
+		"Containers that it asked devices for, in an hour", "Devices offered to it", "Resources that it takes", "Devices that pods hold and nothing names",
+		"Placements that run as planned", "Strangers on its devices", "Time per token, as a part of what is expected",
+		"Verified", "What the pods found", "Meshes with a fault", "Bandwidth of the slowest group", "Latency of the slowest group",
+		"Bandwidth that pods measured, as a part of what is planned", "Answers of the webhook, 99 of 100 within",
+	},
+	"anything that fails": {
+		"Backends that could not look", "Devices that are not healthy", "Not healthy", "Changes of health in an hour",
+		"Devices in repair", "Devices in repair, by state", "Repairs that ended, in an hour",
+	},
+	"something new between two looks at it": {"Time of a detection", "Steps, 99 of 100 within", "Wait for a plan", "Requests for each mesh that was written"},
+}
+
+// metrics has Prometheus' engine read a demo that was left running, by the configuration that the demo wrote, and ask for every panel of every
+// dashboard of the chart.
+func metrics(t *testing.T, printed []string) {
+	text, err := os.ReadFile(found(t, printed, `--config\.file=(\S+)`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config struct {
+		RuleFiles     []string `json:"rule_files"`
+		ScrapeConfigs []struct {
+			Authorization struct {
+				CredentialsFile string `json:"credentials_file"`
+			} `json:"authorization"`
+			StaticConfigs []struct {
+				Targets []string `json:"targets"`
+			} `json:"static_configs"`
+		} `json:"scrape_configs"`
+	}
+	if err := yaml.Unmarshal(text, &config); err != nil {
+		t.Fatal(err)
+	}
+	rules, err := prometheus.ReadRules(config.RuleFiles[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	scrape := config.ScrapeConfigs[0]
+	token, err := os.ReadFile(scrape.Authorization.CredentialsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, at := prometheus.New(), time.Now()
+	for range 3 { // a minute apart, whatever the clock says
+		at = at.Add(time.Minute)
+		for _, target := range scrape.StaticConfigs[0].Targets {
+			status, shown, err := controlplane.Scrape(t.Context(), target, string(token))
+			if err != nil || status != 200 {
+				t.Fatalf("%s: status %d, %v", target, status, err)
+			}
+			if _, err := stored.Scrape([]byte(shown), at, map[string]string{"instance": target, "job": "rankwright"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := stored.Record(rules, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	boards, err := prometheus.ReadBoards(filepath.Join(filepath.Dir(config.RuleFiles[0]), "dashboards"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lacking := slices.Concat(slices.Collect(maps.Values(silent))...)
+	for i := range boards {
+		unanswered, err := stored.Unanswered(&boards[i], at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, empty := range unanswered {
+			if !slices.Contains(lacking, empty.Panel) {
+				t.Errorf("%s: panel %q: no answer to %s", boards[i].Title, empty.Panel, empty.Side)
+			}
+		}
+	}
+}
