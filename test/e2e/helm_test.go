@@ -43,6 +43,9 @@ func (s *site) helm(ctx context.Context, args ...string) (string, error) {
 func (s *site) mustHelm(t *testing.T, args ...string) string {
 	t.Helper()
 	step("helm %s", strings.Join(args, " "))
+	if changes := args[0] == "upgrade" || args[0] == "rollback"; changes {
+		s.installed = nil
+	}
 	output, err := s.helm(t.Context(), args...)
 	if err != nil {
 		s.explain(t)
@@ -51,14 +54,34 @@ func (s *site) mustHelm(t *testing.T, args ...string) string {
 	return output
 }
 
-// install installs the chart, with the values of values.yaml and these on top, until everything is ready, and uninstalls
-// it at the end of the test.
+// install installs the chart, with the values of values.yaml and these on top, until everything is ready, unless the test before left just that. It is
+// left to the next test, but by a test that fails.
 func (s *site) install(t *testing.T, set ...string) {
 	t.Helper()
+	s.act(t)
+	t.Cleanup(func() {
+		if t.Failed() {
+			s.explain(t)
+			s.uninstall(t)
+		}
+	})
+	args := s.upgradeArgs([]string{"install", "--create-namespace"}, set...)
+	if slices.Equal(args, s.installed) {
+		step("installed as the test before left it")
+		return
+	}
+	s.uninstall(t)
 	began := time.Now()
-	s.mustHelm(t, s.upgradeArgs([]string{"install", "--create-namespace"}, set...)...)
+	s.mustHelm(t, args...)
+	s.installed = args
 	step("ready after %.1f s", time.Since(began).Seconds())
-	t.Cleanup(func() { s.uninstall(t) })
+}
+
+// bare is a cluster without a release, whose nodes play their own hosts.
+func (s *site) bare(t *testing.T) {
+	t.Helper()
+	s.act(t)
+	s.uninstall(t)
 }
 
 func (s *site) upgradeArgs(verb []string, set ...string) []string {
@@ -78,12 +101,10 @@ func (s *site) upgradeArgs(verb []string, set ...string) []string {
 	return args
 }
 
-// uninstall removes the release, if it exists, and what uninstalling leaves for its users to remove.
+// uninstall removes the release, if it exists.
 func (s *site) uninstall(t *testing.T) {
 	t.Helper()
-	if t.Failed() {
-		s.explain(t)
-	}
+	s.installed = nil
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	if output, err := s.helm(ctx, "uninstall", release, "--namespace", agentNamespace, "--ignore-not-found", "--wait"); err != nil {

@@ -21,6 +21,7 @@ import (
 // exactly what was before, but for the definitions of our kinds, which hold users' objects, and their namespaces.
 func TestInstallUpgradeRollbackUninstall(t *testing.T) {
 	s := on(t)
+	s.bare(t)
 	before := s.everything(t)
 	began := time.Now()
 	s.install(t)
@@ -51,6 +52,7 @@ func TestInstallUpgradeRollbackUninstall(t *testing.T) {
 // An installation that fails leaves nothing that uninstalling does not remove.
 func TestFailedInstall(t *testing.T) {
 	s := on(t)
+	s.bare(t)
 	before := s.everything(t)
 	args := s.upgradeArgs([]string{"install"}, "operator.image.tag=no-such-tag")
 	args[slices.Index(args, "3m")] = "20s"

@@ -20,7 +20,8 @@ import (
 // hosts are what the nodes play: 8 NVIDIA H100, 8 AMD MI300X, 4 Google TPU v5p.
 var hosts = []string{"nvidia-h100-8", "amd-mi300x-8", "google-v5p-4"}
 
-// site is the cluster that all tests of the package share. Helm's release comes and goes with the tests that need it.
+// site is the cluster that all tests of the package share. Helm's release is left to the next test, which takes it over where it wants the same values
+// on the same hosts; so tests that do stand together, in files that follow each other.
 type site struct {
 	*cluster.Cluster
 	clients kubernetes.Interface
@@ -28,6 +29,10 @@ type site struct {
 	dir     string
 	// other is what is installed in place of the chart and the images of the checkout; nil for these.
 	other *product
+	// installed are the arguments by which the release was installed; nil where none is there, or it was changed since.
+	installed []string
+	// played are the recordings that the nodes play, wanted those of the test that runs.
+	played, wanted []string
 }
 
 // product is a chart, as Helm is told of it, and the values by which it finds its images.
@@ -56,11 +61,20 @@ func on(t *testing.T) *site {
 	if shared == nil {
 		t.Skip("runs under make e2e, which builds kubelet and containerd")
 	}
+	shared.wanted = ownHosts()
 	return shared
 }
 
 // recording is the file of a committed recording.
 func recording(host string) string { return filepath.Join("..", "recordings", host+".tar.gz") }
+
+func ownHosts() []string {
+	files := make([]string, len(hosts))
+	for i, host := range hosts {
+		files[i] = recording(host)
+	}
+	return files
+}
 
 // start starts the cluster, whose nodes have the images and play their hosts.
 func start(ctx context.Context) (stop func(), err error) {
@@ -101,8 +115,9 @@ func (s *site) prepare(ctx context.Context, archives []string) error {
 			return err
 		}
 	}
+	s.played = ownHosts()
 	for i, node := range s.Nodes {
-		if err := node.PlayHost(ctx, recording(hosts[i])); err != nil {
+		if err := node.PlayHost(ctx, s.played[i]); err != nil {
 			return err
 		}
 	}

@@ -33,22 +33,30 @@ func composed(t *testing.T) (folder string) {
 	return folder
 }
 
-// play has the nodes play hosts of a folder of recordings, one each, and at the end of the test their own again.
+// play has the first nodes play hosts of a folder of recordings, one each, and the others their own.
 func (s *site) play(t *testing.T, folder string, names ...string) {
 	t.Helper()
 	for i, name := range names {
-		node := s.Nodes[i]
-		if name == hosts[i] {
+		if name != hosts[i] {
+			s.wanted[i] = filepath.Join(folder, name+".tar.gz")
+		}
+	}
+	s.act(t)
+}
+
+// act has the nodes play what the test wants. No agent runs while a node changes its host, as none does in reality.
+func (s *site) act(t *testing.T) {
+	t.Helper()
+	for i, node := range s.Nodes {
+		if s.wanted[i] == s.played[i] {
 			continue
 		}
-		t.Cleanup(func() {
-			if err := node.PlayHost(context.Background(), recording(hosts[i])); err != nil {
-				t.Error(err)
-			}
-		})
-		if err := node.PlayHost(t.Context(), filepath.Join(folder, name+".tar.gz")); err != nil {
+		s.uninstall(t)
+		s.played[i] = ""
+		if err := node.PlayHost(t.Context(), s.wanted[i]); err != nil {
 			t.Fatal(err)
 		}
+		s.played[i] = s.wanted[i]
 	}
 }
 

@@ -211,6 +211,7 @@ func TestReleaseManifest(t *testing.T) {
 	s := on(t)
 	c := candidateOf(t)
 	c.load(t, s)
+	s.bare(t)
 	s.kubectl(t, "apply", "--server-side", "--force-conflicts", "-f", filepath.Join(c.folder, "assets", "install.yaml"))
 	t.Cleanup(func() { s.kubectl(t, "delete", "--wait", "-f", filepath.Join(c.folder, "assets", "install.yaml")) })
 	s.kubectl(t, "rollout", "status", "--timeout=3m", "-n", agentNamespace, "daemonset/rankwright-node-agent")

@@ -39,6 +39,7 @@ spec:
 // that was to count devices, and one file that replays.
 func TestVerifyHardware(t *testing.T) {
 	s := on(t)
+	s.bare(t)
 	node := s.Nodes[0]
 	writeTool(t, filepath.Join(node.Host(), "tools"), recording(hosts[0]))
 	s.applyVerification(t, append(playing(node.Name), "COMMAND", "show")...)
