@@ -140,12 +140,22 @@ func (m *memory) forget() {
 	m.config = nil
 }
 
-// note notes a plan as this process wrote it.
-func (m *memory) note(plan *v1alpha1.ShardingPlan) {
+// made notes a plan as this process created it.
+func (m *memory) made(plan *v1alpha1.ShardingPlan) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.strange, plan.UID)
 	m.learn(plan)
+}
+
+// changed notes a plan as this process changed it, unless it left since: who deleted it may have been answered sooner, and nobody tells again that it
+// is gone.
+func (m *memory) changed(plan *v1alpha1.ShardingPlan) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.plans[plan.UID] != nil {
+		m.learn(plan)
+	}
 }
 
 // learn notes a plan. It must be called with the lock held.
@@ -180,6 +190,18 @@ func (m *memory) gone(uid types.UID) {
 	defer m.mu.Unlock()
 	m.ended = with(m.ended, uid)
 	m.remove(uid)
+}
+
+// untold says whether plans are gone of which the informer will not tell: a read showed that they are, and the informer does not show them. It says
+// so once of each.
+func (m *memory) untold(shown []v1alpha1.ShardingPlan) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := len(m.ended)
+	maps.DeleteFunc(m.ended, func(uid types.UID, _ bool) bool {
+		return !slices.ContainsFunc(shown, func(p v1alpha1.ShardingPlan) bool { return p.UID == uid })
+	})
+	return len(m.ended) < before
 }
 
 // shownGone notes that the informer no longer has a plan.

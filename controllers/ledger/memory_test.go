@@ -25,7 +25,7 @@ func TestAViewStaysAsItWasTaken(t *testing.T) {
 	want := []entry{entryOf(a, nil), entryOf(b, nil)}
 	active := planOf("a", "3")
 	active.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionActive, Status: metav1.ConditionTrue}}
-	m.note(active)
+	m.changed(active)
 	if diff := cmp.Diff(want[1:], m.view().pending); diff != "" {
 		t.Errorf("pending after a became active (-want +got):\n%s", diff)
 	}
@@ -54,5 +54,46 @@ func TestAViewFollowsPlansThatLeave(t *testing.T) {
 		if v := m.view(); len(v.Plans) != step.plans || len(v.left) != step.left {
 			t.Errorf("step %d: %d plans of which %d left, want %d and %d", i, len(v.Plans), len(v.left), step.plans, step.left)
 		}
+	}
+}
+
+// A plan may be deleted while the answer to its activation is on the way.
+func TestAPlanThatLeftStaysAway(t *testing.T) {
+	var m memory
+	m.listing()
+	m.listed(&corev1.ConfigMap{}, record{}, nil)
+	m.made(planOf("a", "1"))
+	m.shown(planOf("a", "1"))
+	m.shownGone("a")
+	m.changed(planOf("a", "2"))
+	m.wrote(&corev1.ConfigMap{}, record{}, []types.UID{"a"})
+	if v := m.view(); len(v.Plans) > 0 {
+		t.Errorf("it is remembered: %v", v.Plans)
+	}
+}
+
+// Of a plan that a read showed to be gone an informer may tell later, or never.
+func TestPlansThatAreGoneUntold(t *testing.T) {
+	a := []v1alpha1.ShardingPlan{*planOf("a", "1")}
+	for name, test := range map[string]struct {
+		end  func(*memory)
+		show []v1alpha1.ShardingPlan
+		want bool
+	}{
+		"it is there":             {func(*memory) {}, nil, false},
+		"the informer shows it":   {func(m *memory) { m.gone("a") }, a, false},
+		"the informer told of it": {func(m *memory) { m.gone("a"); m.shownGone("a") }, nil, false},
+		"nobody tells of it":      {func(m *memory) { m.gone("a") }, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var m memory
+			m.made(planOf("a", "1"))
+			test.end(&m)
+			for _, want := range []bool{test.want, false} {
+				if got := m.untold(test.show); got != want {
+					t.Errorf("untold: %t, want %t", got, want)
+				}
+			}
+		})
 	}
 }

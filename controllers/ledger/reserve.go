@@ -121,7 +121,7 @@ func (l *Ledger) create(ctx context.Context, wanted *v1alpha1.ShardingPlan) (*v1
 	if err != nil {
 		return nil, objects.Refuse(ReasonPlanRefused, fmt.Errorf("create plan %s: %w", wanted.Name, err))
 	}
-	l.memory.note(plan)
+	l.memory.made(plan)
 	return plan, nil
 }
 

@@ -99,7 +99,7 @@ func (l *Ledger) activate(ctx context.Context, plan *v1alpha1.ShardingPlan) (*v1
 	active := plan.DeepCopy()
 	meta.SetStatusCondition(&active.Status.Conditions, condition)
 	active.ResourceVersion = ptr.Deref(patch.ResourceVersion, "")
-	l.memory.note(active)
+	l.memory.changed(active)
 	return active, nil
 }
 
@@ -132,14 +132,15 @@ func (l *Ledger) left(ctx context.Context, plan *v1alpha1.ShardingPlan) (*v1alph
 }
 
 // Recheck reads the plans that are remembered and not among those that an informer shows. It may never have shown one that was made and deleted
-// while its watch was interrupted, and then it does not show that it is gone.
-func (l *Ledger) Recheck(ctx context.Context, shown []v1alpha1.ShardingPlan) error {
+// while its watch was interrupted, and then it does not show that it is gone. Untold says that there are such: their devices are free, and no event
+// says so.
+func (l *Ledger) Recheck(ctx context.Context, shown []v1alpha1.ShardingPlan) (untold bool, err error) {
 	var failed []error
 	for _, plan := range l.memory.unshown(shown) {
 		_, err := l.left(ctx, plan)
 		failed = append(failed, err)
 	}
-	return errors.Join(failed...)
+	return l.memory.untold(shown), errors.Join(failed...)
 }
 
 // kept says that a plan which was deleted still exists.

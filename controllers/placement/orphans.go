@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/objects"
@@ -26,11 +27,26 @@ func (r *Reconciler) Sweep(ctx context.Context) error {
 	if err := r.Client.List(ctx, &meshes, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list meshes: %w", err)
 	}
-	failed := []error{unsettled, unclaimed, r.Ledger.Recheck(ctx, plans.Items), r.deleteOrphans(ctx, plans.Items)}
+	untold, unchecked := r.Ledger.Recheck(ctx, plans.Items)
+	if untold {
+		r.retryWaiting(ctx)
+	}
+	failed := []error{unsettled, unclaimed, unchecked, r.deleteOrphans(ctx, plans.Items)}
 	for i := range meshes.Items {
 		failed = append(failed, r.deleteOrphanedMesh(ctx, &meshes.Items[i]))
 	}
 	return errors.Join(failed...)
+}
+
+// retryWaiting has the placements reconciled that wait: devices are free, and no watch tells of it.
+func (r *Reconciler) retryWaiting(ctx context.Context) {
+	for _, placement := range r.placementsWhere(ctx, wants) {
+		select {
+		case r.again <- event.GenericEvent{Object: placement}:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // deleteLeft deletes what placements of a name left behind of which none is there any more. The cluster's garbage collector does the same where

@@ -27,6 +27,9 @@ type Options struct {
 	Dir string
 	// Log takes a line for each fault.
 	Log io.Writer
+
+	// left are the faults that worlds share; nil has them all for one.
+	left *budget
 }
 
 // Run breaks things and returns what came of it. An error says what kept it from going on, violations are in the report.
@@ -51,7 +54,10 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return report, err
 	}
 	order := &deck{kinds: kinds, random: rand.New(rand.NewPCG(o.Seed, 3))}
-	for number := 1; number <= o.Faults && ctx.Err() == nil && (o.Within == 0 || w.clock().Sub(begun) < o.Within); number++ {
+	if o.left == nil {
+		o.left = &budget{left: o.Faults}
+	}
+	for number := 1; ctx.Err() == nil && (o.Within == 0 || w.clock().Sub(begun) < o.Within) && o.left.take(); number++ {
 		f := order.draw(w)
 		if err := w.round(ctx, report, number, f); err != nil {
 			return report, err

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// RunWorlds breaks things in so many worlds at once, each with a control plane of its own, a share of the faults, and the next seed. The report
+// RunWorlds breaks things in so many worlds at once, each with a control plane of its own and the next seed, until all faults are injected. The report
 // is of all; the error is that of each world which could not go on, while the others do.
 func RunWorlds(ctx context.Context, o Options, worlds int) (*Report, error) {
 	if worlds < 1 {
@@ -18,14 +18,16 @@ func RunWorlds(ctx context.Context, o Options, worlds int) (*Report, error) {
 	}
 	reports, errs := make([]*Report, worlds), make([]error, worlds)
 	var running sync.WaitGroup
+	o.left = &budget{left: o.Faults}
 	for i := range worlds {
-		share := o.share(i, worlds)
+		share := o.world(i)
 		running.Go(func() {
 			if errs[i] = os.MkdirAll(share.Dir, 0o700); errs[i] != nil {
 				return
 			}
 			reports[i], errs[i] = Run(ctx, share)
 			if errs[i] != nil {
+				_, _ = fmt.Fprintf(share.Log, "it cannot go on: %v\n", errs[i])
 				errs[i] = fmt.Errorf("seed %d: %w", share.Seed, errs[i])
 			}
 		})
@@ -40,9 +42,22 @@ func RunWorlds(ctx context.Context, o Options, worlds int) (*Report, error) {
 	return all, errors.Join(errs...)
 }
 
-// share is what world i of so many does.
-func (o Options) share(i, worlds int) Options {
-	o.Faults = o.Faults/worlds + min(1, max(0, o.Faults%worlds-i))
+// budget is how many faults are left to inject.
+type budget struct {
+	mu   sync.Mutex
+	left int
+}
+
+// take takes one, and says whether there was one.
+func (b *budget) take() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left--
+	return b.left >= 0
+}
+
+// world is what world i does.
+func (o Options) world(i int) Options {
 	o.Seed += uint64(i)
 	o.Dir = filepath.Join(o.Dir, fmt.Sprintf("seed-%d", o.Seed))
 	o.Log = seeded{o.Log, o.Seed}

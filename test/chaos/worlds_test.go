@@ -3,25 +3,33 @@ package chaos
 import (
 	"bytes"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// TestShares: no fault is left out or injected twice, and no two worlds have a seed or a folder in common.
-func TestShares(t *testing.T) {
-	for _, c := range []struct{ faults, worlds int }{{1000, 1}, {1000, 3}, {1000, 5}, {2, 5}} {
-		o, sum, seen := Options{Faults: c.faults, Seed: 7, Dir: "d"}, 0, map[string]bool{}
-		for i := range c.worlds {
-			share := o.share(i, c.worlds)
-			sum += share.Faults
-			if seen[share.Dir] || share.Seed != 7+uint64(i) {
-				t.Errorf("%d of %d has seed %d and folder %s", i, c.worlds, share.Seed, share.Dir)
+// TestWorldsShareTheFaults: none is left out or injected twice, and no two worlds have a seed or a folder in common.
+func TestWorldsShareTheFaults(t *testing.T) {
+	const faults, worlds = 1000, 3
+	o, seen := Options{Faults: faults, Seed: 7, Dir: "d", left: &budget{left: faults}}, map[string]bool{}
+	var taken atomic.Int64
+	var all sync.WaitGroup
+	for i := range worlds {
+		world := o.world(i)
+		if seen[world.Dir] || world.Seed != 7+uint64(i) {
+			t.Errorf("%d has seed %d and folder %s", i, world.Seed, world.Dir)
+		}
+		seen[world.Dir] = true
+		all.Go(func() {
+			for world.left.take() {
+				taken.Add(1)
 			}
-			seen[share.Dir] = true
-		}
-		if sum != c.faults {
-			t.Errorf("%d worlds share %d faults of %d", c.worlds, sum, c.faults)
-		}
+		})
+	}
+	all.Wait()
+	if taken.Load() != faults {
+		t.Errorf("%d faults of %d were taken", taken.Load(), faults)
 	}
 }
 
@@ -52,7 +60,7 @@ func TestReportOfWorlds(t *testing.T) {
 
 func TestSeededLines(t *testing.T) {
 	var text bytes.Buffer
-	w := world{Options: Options{Log: &text}.share(2, 3)}
+	w := world{Options: Options{Log: &text}.world(2)}
 	w.logf("%4d %s", 1, "etcd killed")
 	if got := text.String(); got != "2:    1 etcd killed\n" {
 		t.Errorf("got %q", got)

@@ -3,6 +3,7 @@ package controlplane
 import (
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"slices"
@@ -105,6 +106,10 @@ func (c *ControlPlane) controllerManagerArgs() []string {
 	}
 }
 
+// Connections that go out get ports from 32768 on from Linux (net.ipv4.ip_local_port_range), and from 49152 on from macOS: a port below those is free
+// still when whoever had it is started again.
+const lowestPort, ports = 10000, 20000
+
 // FreePorts returns distinct ports of the loopback that are free now. Another process may take one before it is used,
 // so whoever uses them tries again with others.
 func FreePorts(n int) ([]int, error) {
@@ -114,18 +119,15 @@ func FreePorts(n int) ([]int, error) {
 			_ = l.Close()
 		}
 	}()
-	ports := make([]int, 0, n)
-	for range n {
-		listener, err := net.Listen("tcp4", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("free port of the loopback: %w", err)
+	var free []int
+	for range ports {
+		if len(free) == n {
+			return free, nil
 		}
-		listeners = append(listeners, listener)
-		address, err := netip.ParseAddrPort(listener.Addr().String())
-		if err != nil {
-			return nil, fmt.Errorf("free port of the loopback: %w", err)
+		port := lowestPort + rand.IntN(ports)
+		if listener, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			listeners, free = append(listeners, listener), append(free, port)
 		}
-		ports = append(ports, int(address.Port()))
 	}
-	return ports, nil
+	return nil, fmt.Errorf("%d free ports of the loopback from %d to %d were not found", n, lowestPort, lowestPort+ports-1)
 }

@@ -221,12 +221,44 @@ func TestPlanThatNoInformerEverShowedIsLookedFor(t *testing.T) {
 		return &ledger.Decision{Plan: planOf("a", 1, pool)}, nil
 	})
 	w.Must(err)
-	w.Must(l.Recheck(t.Context(), nil))
+	recheck := func(want bool) {
+		t.Helper()
+		untold, err := l.Recheck(t.Context(), nil)
+		w.Must(err)
+		if untold != want {
+			t.Errorf("untold: %t, want %t", untold, want)
+		}
+	}
+	recheck(false)
 	if _, err := reserve(t.Context(), l, pool.take("b", 1)); !errors.Is(err, errFull) {
 		t.Errorf("devices of a plan that is there were given away: %v", err)
 	}
 	w.Must(w.Delete(t.Context(), made))
-	w.Must(l.Recheck(t.Context(), nil))
+	recheck(true)
+	if _, err := reserve(t.Context(), l, pool.take("b", 1)); err != nil {
+		t.Errorf("devices of a plan that is gone are not free: %v", err)
+	}
+}
+
+// A plan that is deleted while the answer to its activation is on the way holds nothing any more.
+func TestPlanThatIsDeletedWhileItIsActivated(t *testing.T) {
+	w := newWorld(t, justLedger)
+	var l *ledger.Ledger
+	l = w.ledger(interceptor.NewClient(w.WithWatch, interceptor.Funcs{
+		SubResourceApply: func(ctx context.Context, c client.Client, sub string, o runtime.ApplyConfiguration, options ...client.SubResourceApplyOption) error {
+			err := c.SubResource(sub).Apply(ctx, o, options...)
+			var made v1alpha1.ShardingPlan
+			w.Must(w.Get(ctx, client.ObjectKeyFromObject(planOf("a", 1, nil)), &made))
+			w.Must(w.Delete(ctx, &made))
+			l.Gone(&made)
+			return err
+		},
+	}))
+	_, err := reserve(t.Context(), l, func(context.Context, *ledger.State) (*ledger.Decision, error) {
+		return &ledger.Decision{Plan: planOf("a", 1, pool)}, nil
+	})
+	w.Must(err)
+	l.Writer = w.WithWatch
 	if _, err := reserve(t.Context(), l, pool.take("b", 1)); err != nil {
 		t.Errorf("devices of a plan that is gone are not free: %v", err)
 	}
