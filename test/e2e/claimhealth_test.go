@@ -31,6 +31,7 @@ import (
 func TestFailureOfAClaimedDeviceIsTold(t *testing.T) {
 	s := on(t)
 	s.install(t, "vendors.amd.through=DRA")
+	t.Cleanup(func() { s.uninstall(t) }) // an agent holds a device that failed back for a while
 	node := s.Nodes[1]
 	inventory := s.awaitInventory(t, node.Name, servedByClaims)
 	device := &inventory.Status.Devices[3]

@@ -147,8 +147,10 @@ func (s *site) passBy(t *testing.T, number int64, random *rand.Rand) (ran bool) 
 	if random.IntN(3) == 0 {
 		return false
 	}
-	if _, err := s.awaitPod(t.Context(), pod.Namespace, pod.Name, started); err != nil {
-		t.Errorf("pod %s: %v", pod.Name, err)
+	if last, err := s.awaitPod(t.Context(), pod.Namespace, pod.Name, started); err != nil {
+		if last == nil || last.Spec.NodeName != "" { // else the others may always have been faster
+			t.Errorf("pod %s: %v", pod.Name, err)
+		}
 		return false
 	}
 	return true
