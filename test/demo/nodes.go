@@ -87,7 +87,7 @@ func (d *demo) startNodes(ctx context.Context) error {
 
 // registerNode creates the Node and says that it is ready, as its kubelet would.
 func registerNode(ctx context.Context, client kubernetes.Interface, name string, index int) (*corev1.Node, error) {
-	node, err := client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+	_, err := client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name:   name,
 		Labels: map[string]string{corev1.LabelHostname: name, corev1.LabelOSStable: "linux"},
 	}}, metav1.CreateOptions{})
@@ -112,7 +112,8 @@ func registerNode(ctx context.Context, client kubernetes.Interface, name string,
 		return nil, fmt.Errorf("status of node %s: %w", name, err)
 	}
 	// A patch, since controllers write the node as soon as it is there.
-	if node, err = client.CoreV1().Nodes().Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+	node, err := client.CoreV1().Nodes().Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil {
 		return nil, fmt.Errorf("status of node %s: %w", name, err)
 	}
 	return node, nil
