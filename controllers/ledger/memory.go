@@ -29,7 +29,7 @@ type memory struct {
 	// left are plans that are gone. They count as taken until the ledger is written again: a backup of etcd from before could bring
 	// them back, and then it has the ledger as it was.
 	left map[types.UID]*v1alpha1.ShardingPlan
-	// ended are plans that a read showed to be gone, of which the informer may still tell.
+	// ended are plans that were remembered and that a read or a list showed to be gone. The informer may still tell of them, or never.
 	ended map[types.UID]bool
 	// strange are plans that the informer shows and that were neither listed nor made here. While there are any, plans must be listed.
 	strange map[types.UID]bool
@@ -95,6 +95,7 @@ func (m *memory) listing() {
 func (m *memory) listed(config *corev1.ConfigMap, r record, plans []v1alpha1.ShardingPlan) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	before := m.plans
 	m.config, m.record = config, r
 	m.plans, m.left, m.strange, m.ordered = make(map[types.UID]*v1alpha1.ShardingPlan, len(plans)), nil, nil, nil
 	for i := range plans {
@@ -105,11 +106,16 @@ func (m *memory) listed(config *corev1.ConfigMap, r record, plans []v1alpha1.Sha
 		}
 		if !m.since.gone[plan.UID] {
 			m.plans[plan.UID] = plan
+			delete(m.ended, plan.UID) // an older backup of etcd may have it
 		}
 	}
-	m.ended = m.since.gone
+	for uid := range before {
+		if m.plans[uid] == nil && m.since.plans[uid] == nil && !m.since.gone[uid] {
+			m.ended = with(m.ended, uid)
+		}
+	}
 	for uid := range m.since.plans {
-		if m.plans[uid] == nil && !m.ended[uid] {
+		if m.plans[uid] == nil && !m.since.gone[uid] {
 			m.strange = with(m.strange, uid)
 		}
 	}
@@ -174,42 +180,13 @@ func (m *memory) learn(plan *v1alpha1.ShardingPlan) {
 	}
 }
 
-// shown notes a plan that the informer shows.
-func (m *memory) shown(plan *v1alpha1.ShardingPlan) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.plans[plan.UID] == nil && !m.ended[plan.UID] {
-		m.strange = with(m.strange, plan.UID)
-	}
-	m.learn(plan)
-}
-
 // gone notes that a plan is gone, which a read showed.
 func (m *memory) gone(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.ended = with(m.ended, uid)
-	m.remove(uid)
-}
-
-// untold says whether plans are gone of which the informer will not tell: a read showed that they are, and the informer does not show them. It says
-// so once of each.
-func (m *memory) untold(shown []v1alpha1.ShardingPlan) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	before := len(m.ended)
-	maps.DeleteFunc(m.ended, func(uid types.UID, _ bool) bool {
-		return !slices.ContainsFunc(shown, func(p v1alpha1.ShardingPlan) bool { return p.UID == uid })
-	})
-	return len(m.ended) < before
-}
-
-// shownGone notes that the informer no longer has a plan.
-func (m *memory) shownGone(uid types.UID) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.ended, uid)
-	delete(m.strange, uid)
+	if m.plans[uid] != nil { // else the informer told of it
+		m.ended = with(m.ended, uid)
+	}
 	m.remove(uid)
 }
 
@@ -265,41 +242,6 @@ func (m *memory) living(revisions []numbered) []numbered {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(revisions), func(n numbered) bool { return m.dead[n.Placement] })
-}
-
-// updated returns the plans of a name of placements that an informer shows, brought up to what is known of them, and those that it does not
-// show yet, in order of their names.
-func (m *memory) updated(shown []v1alpha1.ShardingPlan, namespace, placement string) []v1alpha1.ShardingPlan {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	all := map[types.UID]*v1alpha1.ShardingPlan{}
-	for i := range shown {
-		all[shown[i].UID] = later(&shown[i], m.plans[shown[i].UID])
-	}
-	for uid, plan := range m.plans {
-		if plan.Namespace == namespace && plan.Spec.Placement.Name == placement && all[uid] == nil {
-			all[uid] = plan
-		}
-	}
-	var plans []v1alpha1.ShardingPlan
-	for uid, plan := range all {
-		if !m.ended[uid] {
-			plans = append(plans, *plan)
-		}
-	}
-	slices.SortFunc(plans, func(a, b v1alpha1.ShardingPlan) int { return cmp.Compare(a.Name, b.Name) })
-	return plans
-}
-
-// unshown returns the plans that are remembered and not among those that an informer shows.
-func (m *memory) unshown(shown []v1alpha1.ShardingPlan) []*v1alpha1.ShardingPlan {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	missing := maps.Clone(m.plans)
-	for i := range shown {
-		delete(missing, shown[i].UID)
-	}
-	return slices.Collect(maps.Values(missing))
 }
 
 // active returns a plan that is known to be active; nil where it is not.

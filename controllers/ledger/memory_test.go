@@ -72,18 +72,32 @@ func TestAPlanThatLeftStaysAway(t *testing.T) {
 	}
 }
 
-// Of a plan that a read showed to be gone an informer may tell later, or never.
+// Of a plan that a read or a list showed to be gone an informer may tell later, or never.
 func TestPlansThatAreGoneUntold(t *testing.T) {
 	a := []v1alpha1.ShardingPlan{*planOf("a", "1")}
+	list := func(m *memory, listed []v1alpha1.ShardingPlan, meanwhile func()) {
+		m.listing()
+		meanwhile()
+		m.listed(&corev1.ConfigMap{}, record{}, listed)
+	}
 	for name, test := range map[string]struct {
 		end  func(*memory)
 		show []v1alpha1.ShardingPlan
 		want bool
 	}{
-		"it is there":             {func(*memory) {}, nil, false},
-		"the informer shows it":   {func(m *memory) { m.gone("a") }, a, false},
-		"the informer told of it": {func(m *memory) { m.gone("a"); m.shownGone("a") }, nil, false},
-		"nobody tells of it":      {func(m *memory) { m.gone("a") }, nil, true},
+		"it is there":                                 {func(*memory) {}, nil, false},
+		"a read shows it, and the informer too":       {func(m *memory) { m.gone("a") }, a, false},
+		"the informer tells of it after a read":       {func(m *memory) { m.gone("a"); m.shownGone("a") }, nil, false},
+		"the informer tells of it before a read":      {func(m *memory) { m.shownGone("a"); m.gone("a") }, nil, false},
+		"nobody tells after a read":                   {func(m *memory) { m.gone("a") }, nil, true},
+		"a list has it":                               {func(m *memory) { list(m, a, func() {}) }, nil, false},
+		"a list has it not, and the informer does":    {func(m *memory) { list(m, nil, func() {}) }, a, false},
+		"nobody tells after a list":                   {func(m *memory) { list(m, nil, func() {}) }, nil, true},
+		"nobody tells after a read, and then a list":  {func(m *memory) { m.gone("a"); list(m, nil, func() {}) }, nil, true},
+		"the informer tells of it during a list":      {func(m *memory) { list(m, a, func() { m.shownGone("a") }) }, nil, false},
+		"a backup of etcd brings it back":             {func(m *memory) { m.gone("a"); list(m, a, func() {}) }, nil, false},
+		"it is made and gone while others are listed": {func(m *memory) { list(m, nil, func() { m.shown(planOf("a", "2")); m.shownGone("a") }) }, nil, false},
+		"it is made after others were listed":         {func(m *memory) { list(m, nil, func() { m.shown(planOf("a", "2")) }) }, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var m memory
@@ -95,5 +109,39 @@ func TestPlansThatAreGoneUntold(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a list has counts, also where a read had shown it to be gone: an older backup of etcd brought it back.
+func TestAListedPlanIsLearntOf(t *testing.T) {
+	var m memory
+	m.made(planOf("a", "1"))
+	m.gone("a")
+	m.listing()
+	m.listed(&corev1.ConfigMap{}, record{}, []v1alpha1.ShardingPlan{*planOf("a", "1")})
+	m.shown(planOf("a", "2"))
+	if v := m.view(); len(v.Plans) != 1 || v.Plans[0].ResourceVersion != "2" {
+		t.Errorf("remembered: %v", v.Plans)
+	}
+}
+
+// A plan that the informer shows while plans are listed, and that the list has not, is of somebody else: plans are listed again while it is there.
+func TestAPlanThatAListMissedForcesAnother(t *testing.T) {
+	for name, test := range map[string]struct {
+		tell func(*memory)
+		want bool
+	}{
+		"it is there":       {func(m *memory) { m.shown(planOf("a", "1")) }, true},
+		"it came and went":  {func(m *memory) { m.shown(planOf("a", "1")); m.shownGone("a") }, false},
+		"a read missed it":  {func(m *memory) { m.shown(planOf("a", "1")); m.gone("a") }, false},
+		"nothing was shown": {func(*memory) {}, false},
+	} {
+		var m memory
+		m.listing()
+		test.tell(&m)
+		m.listed(&corev1.ConfigMap{}, record{}, nil)
+		if again := m.view() == nil; again != test.want {
+			t.Errorf("%s: listed again: %t, want %t", name, again, test.want)
+		}
 	}
 }

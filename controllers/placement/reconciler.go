@@ -79,7 +79,7 @@ type Reconciler struct {
 	meshes  applied.Versions
 	rounds  rounds
 	adviser *adviser
-	// again takes placements that are to be reconciled because something of them was found out while another one was.
+	// again takes placements that are to be reconciled though no watch tells of them.
 	again chan event.GenericEvent
 }
 

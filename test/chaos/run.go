@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,8 +29,8 @@ type Options struct {
 	// Log takes a line for each fault.
 	Log io.Writer
 
-	// left are the faults that worlds share; nil has them all for one.
-	left *budget
+	// left are the faults that are left to worlds that share them; nil has all for one.
+	left *atomic.Int64
 }
 
 // Run breaks things and returns what came of it. An error says what kept it from going on, violations are in the report.
@@ -55,9 +56,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	order := &deck{kinds: kinds, random: rand.New(rand.NewPCG(o.Seed, 3))}
 	if o.left == nil {
-		o.left = &budget{left: o.Faults}
+		o.left = o.budget()
 	}
-	for number := 1; ctx.Err() == nil && (o.Within == 0 || w.clock().Sub(begun) < o.Within) && o.left.take(); number++ {
+	for number := 1; ctx.Err() == nil && (o.Within == 0 || w.clock().Sub(begun) < o.Within) && o.left.Add(-1) >= 0; number++ {
 		f := order.draw(w)
 		if err := w.round(ctx, report, number, f); err != nil {
 			return report, err

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 )
 
 // RunWorlds breaks things in so many worlds at once, each with a control plane of its own and the next seed, until all faults are injected. The report
@@ -18,7 +19,7 @@ func RunWorlds(ctx context.Context, o Options, worlds int) (*Report, error) {
 	}
 	reports, errs := make([]*Report, worlds), make([]error, worlds)
 	var running sync.WaitGroup
-	o.left = &budget{left: o.Faults}
+	o.left = o.budget()
 	for i := range worlds {
 		share := o.world(i)
 		running.Go(func() {
@@ -42,18 +43,11 @@ func RunWorlds(ctx context.Context, o Options, worlds int) (*Report, error) {
 	return all, errors.Join(errs...)
 }
 
-// budget is how many faults are left to inject.
-type budget struct {
-	mu   sync.Mutex
-	left int
-}
-
-// take takes one, and says whether there was one.
-func (b *budget) take() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.left--
-	return b.left >= 0
+// budget are all faults.
+func (o Options) budget() *atomic.Int64 {
+	left := &atomic.Int64{}
+	left.Store(int64(o.Faults))
+	return left
 }
 
 // world is what world i does.

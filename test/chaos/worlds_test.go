@@ -3,33 +3,24 @@ package chaos
 import (
 	"bytes"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// TestWorldsShareTheFaults: none is left out or injected twice, and no two worlds have a seed or a folder in common.
+// TestWorldsShareTheFaults: what one takes the others have not, and no two worlds have a seed or a folder in common.
 func TestWorldsShareTheFaults(t *testing.T) {
 	const faults, worlds = 1000, 3
-	o, seen := Options{Faults: faults, Seed: 7, Dir: "d", left: &budget{left: faults}}, map[string]bool{}
-	var taken atomic.Int64
-	var all sync.WaitGroup
+	o, seen := Options{Faults: faults, Seed: 7, Dir: "d"}, map[string]bool{}
+	o.left = o.budget()
 	for i := range worlds {
 		world := o.world(i)
 		if seen[world.Dir] || world.Seed != 7+uint64(i) {
 			t.Errorf("%d has seed %d and folder %s", i, world.Seed, world.Dir)
 		}
 		seen[world.Dir] = true
-		all.Go(func() {
-			for world.left.take() {
-				taken.Add(1)
-			}
-		})
-	}
-	all.Wait()
-	if taken.Load() != faults {
-		t.Errorf("%d faults of %d were taken", taken.Load(), faults)
+		if left := world.left.Add(-1); left != int64(faults-1-i) {
+			t.Errorf("%d faults are left after %d were taken", left, i+1)
+		}
 	}
 }
 

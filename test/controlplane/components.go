@@ -108,7 +108,7 @@ func (c *ControlPlane) controllerManagerArgs() []string {
 
 // Connections that go out get ports from 32768 on from Linux (net.ipv4.ip_local_port_range), and from 49152 on from macOS: a port below those is free
 // still when whoever had it is started again.
-const lowestPort, ports = 10000, 20000
+const lowestPort, portCount = 10000, 20000
 
 // FreePorts returns distinct ports of the loopback that are free now. Another process may take one before it is used,
 // so whoever uses them tries again with others.
@@ -120,14 +120,14 @@ func FreePorts(n int) ([]int, error) {
 		}
 	}()
 	var free []int
-	for range ports {
+	for range portCount {
 		if len(free) == n {
 			return free, nil
 		}
-		port := lowestPort + rand.IntN(ports)
+		port := lowestPort + rand.IntN(portCount)
 		if listener, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 			listeners, free = append(listeners, listener), append(free, port)
 		}
 	}
-	return nil, fmt.Errorf("%d free ports of the loopback from %d to %d were not found", n, lowestPort, lowestPort+ports-1)
+	return nil, fmt.Errorf("%d free ports of the loopback from %d to %d were not found", n, lowestPort, lowestPort+portCount-1)
 }

@@ -37,7 +37,7 @@ type demo struct {
 	stopKubelets func()
 	// programs are Rankwright's own processes, in the order of their start.
 	programs []*process.Process
-	// metrics are the addresses at which the programs serve theirs.
+	// metrics are the addresses at which the operator and then the agents, in the order of their nodes, serve theirs.
 	metrics []string
 }
 
@@ -48,6 +48,7 @@ func (d *demo) run(interrupt context.Context, keep bool) error {
 	for _, step := range []func(context.Context) error{
 		d.startCluster,
 		d.startNodes,
+		d.chooseMetrics,
 		func(context.Context) error { return d.startOperator(ctx, fail) },
 		func(context.Context) error { return d.startAgents(ctx, fail) },
 		d.awaitInventories,
@@ -66,7 +67,7 @@ func (d *demo) run(interrupt context.Context, keep bool) error {
 		return err
 	}
 	fmt.Printf("\nEverything is left running. In another terminal:\n\n  export KUBECONFIG=%s\n  export PATH=%s:%s:$PATH\n  kubectl rankwright top\n\n"+
-		"A Prometheus on this machine reads its metrics with --config.file=%s\n\nCtrl-C stops it.\n",
+		"Its metrics, where Prometheus is installed:\n\n  prometheus --config.file=%s\n\nCtrl-C stops it.\n",
 		d.cluster.Kubeconfig(), d.assets, filepath.Join(d.root, "bin"), d.prometheusConfig())
 	err := d.serve(ctx)
 	switch {

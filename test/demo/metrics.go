@@ -10,15 +10,13 @@ import (
 	"github.com/rankwright/rankwright/test/controlplane"
 )
 
-// nextAddress is where the next program serves its metrics, on a port of the loopback that is free now.
-func (d *demo) nextAddress() (string, error) {
-	ports, err := controlplane.FreePorts(1)
-	if err != nil {
-		return "", err
+// chooseMetrics chooses where the operator and each node's agent serve their metrics: ports of the loopback that are free now.
+func (d *demo) chooseMetrics(context.Context) error {
+	ports, err := controlplane.FreePorts(1 + len(d.nodes))
+	for _, port := range ports {
+		d.metrics = append(d.metrics, fmt.Sprintf("127.0.0.1:%d", port))
 	}
-	address := fmt.Sprintf("127.0.0.1:%d", ports[0])
-	d.metrics = append(d.metrics, address)
-	return address, nil
+	return err
 }
 
 // configurePrometheus writes what a Prometheus on this machine needs: whom to ask, as whom, and the rules of the chart.

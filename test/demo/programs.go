@@ -23,12 +23,8 @@ func (d *demo) startOperator(ctx context.Context, fail context.CancelCauseFunc) 
 	if err != nil {
 		return err
 	}
-	metrics, err := d.nextAddress()
-	if err != nil {
-		return err
-	}
 	return d.launch(ctx, fail, "operator", "operator", "--kubeconfig", kubeconfig, "--namespace", operatorNamespace,
-		"--health-address", "0", "--metrics-address", metrics)
+		"--health-address", "0", "--metrics-address", d.metrics[0])
 }
 
 // startAgents starts one agent for each node, each with a token that is bound to its Node.
@@ -37,17 +33,13 @@ func (d *demo) startAgents(ctx context.Context, fail context.CancelCauseFunc) er
 	if err := d.awaitPolicy(ctx); err != nil {
 		return err
 	}
-	for _, node := range d.nodes {
+	for i, node := range d.nodes {
 		name := "node-agent-" + node.name
 		kubeconfig, err := d.kubeconfig(ctx, name, agentNamespace, agentAccount, node.registered)
 		if err != nil {
 			return err
 		}
-		metrics, err := d.nextAddress()
-		if err != nil {
-			return err
-		}
-		args := []string{"--kubeconfig", kubeconfig, "--node-name", node.name, "--health-address", "0", "--metrics-address", metrics}
+		args := []string{"--kubeconfig", kubeconfig, "--node-name", node.name, "--health-address", "0", "--metrics-address", d.metrics[1+i]}
 		if node.recording != "" {
 			args = append(args, "--replay", filepath.Join(d.root, "test", "recordings", node.recording))
 		}

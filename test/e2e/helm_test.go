@@ -62,8 +62,8 @@ func (s *site) install(t *testing.T, set ...string) {
 	t.Cleanup(func() {
 		if t.Failed() {
 			s.explain(t)
+			s.uninstall(t)
 		}
-		s.uninstall(t)
 	})
 	args := s.upgradeArgs([]string{"install", "--create-namespace"}, set...)
 	if slices.Equal(args, s.installed) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,7 +31,8 @@ type survivor struct {
 func (s *site) survivor(t *testing.T, node, resource string, count int64) survivor {
 	t.Helper()
 	s.awaitNode(t, node, func(n *corev1.Node) bool { return offered(n, resource) > count })
-	pod := s.mustBe(t, s.create(t, probePod("survivor", "hold", at(node), asking(resource, count))), running)
+	name := strings.ToLower(t.Name()) // an inventory may still tell of the pod of the test before
+	pod := s.mustBe(t, s.create(t, probePod(name, "hold", at(node), asking(resource, count))), running)
 	inventory := s.awaitInventory(t, node, func(i *v1alpha1.AcceleratorInventory) bool { return int64(len(heldBy(i, pod))) == count })
 	return survivor{pod, pod.Status.ContainerStatuses[0].ContainerID, heldBy(inventory, pod)}
 }
