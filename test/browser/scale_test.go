@@ -44,8 +44,7 @@ func TestScale(t *testing.T) {
 	b := open(t, "about:blank", 1440, 900)
 	b.do(chromedp.Navigate(p.address))
 	b.awaits(`performance.getEntriesByName('shown').length > 0`)
-	m := measures{t, b.slowness()}
-	m.Logf("this machine takes %.2f times as long for a picture as one for which the bars are meant", m.slowness)
+	m := measures{T: t}
 	m.below("first picture after the data", get[float64](b, `performance.getEntriesByName('shown')[0].startTime - performance.getEntriesByName('begun')[0].startTime`), firstPictureBar)
 	m.bytes("compressed first state", firstState(t, p.address), firstStateBar)
 	m.count("changes a second", b.changes(), mostChangesSecond)
@@ -100,14 +99,10 @@ func repeat(t *testing.T, perSecond time.Duration, do func(n int)) {
 	}()
 }
 
-// measures holds figures to bars, those of times as much higher as this machine is slower than one for which they are meant.
-type measures struct {
-	*testing.T
-	slowness float64
-}
+// measures holds figures to bars.
+type measures struct{ *testing.T }
 
 func (m measures) below(what string, milliseconds float64, bar time.Duration) {
-	bar = time.Duration(float64(bar) * m.slowness).Round(time.Millisecond)
 	m.hold(what, milliseconds <= float64(bar.Milliseconds()), fmt.Sprintf("%.1f ms", milliseconds), bar)
 }
 
@@ -172,46 +167,13 @@ func (b *tab) interaction(script string) float64 {
 	var all []float64
 	for range interactionCount {
 		b.run(`location.hash = '#/fleet'`)
-		all = append(all, b.drawn(script))
+		all = append(all, get[float64](b, `new Promise((done) => setTimeout(() => {
+			const begun = performance.now();
+			{ `+script+` }
+			requestAnimationFrame(() => { const c = new MessageChannel(); c.port1.onmessage = () => done(performance.now() - begun); c.port2.postMessage(0); });
+		}, 600))`))
 	}
 	return slices.Max(all)
-}
-
-// drawn does something, and returns the milliseconds until it can be seen.
-func (b *tab) drawn(script string) float64 {
-	b.Helper()
-	return get[float64](b, `new Promise((done) => setTimeout(() => {
-		const begun = performance.now();
-		{ `+script+` }
-		requestAnimationFrame(() => { const c = new MessageChannel(); c.port1.onmessage = () => done(performance.now() - begun); c.port2.postMessage(0); });
-	}, 600))`)
-}
-
-// A picture that has nothing of the page's: so many words in boxes of their own. It takes so long on a machine for which the bars are meant.
-const (
-	referenceWords        = 6000
-	referenceMilliseconds = 50
-)
-
-// slowness is how many times as long as such a machine this one takes for that picture, the median of five; 1 where it is faster.
-func (b *tab) slowness() float64 {
-	b.Helper()
-	var all []float64
-	for range 5 {
-		all = append(all, b.drawn(`
-			const sheet = document.createElement('div');
-			sheet.style.cssText = 'position: fixed; inset: 0; z-index: 9; overflow: hidden; background: white';
-			for (let n = 0; n < `+strconv.Itoa(referenceWords)+`; n++) {
-				const word = document.createElement('span');
-				word.style.cssText = 'display: inline-block; padding: 1px; border: 1px solid';
-				word.textContent = n;
-				sheet.append(word);
-			}
-			document.body.append(sheet);
-			setTimeout(() => sheet.remove(), 300);`))
-	}
-	slices.Sort(all)
-	return max(1, all[len(all)/2]/referenceMilliseconds)
 }
 
 // whatIf asks for the plan of a model on the fleet as it is, and returns the milliseconds until it is on the page.
