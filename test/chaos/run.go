@@ -29,12 +29,13 @@ type Options struct {
 	// Log takes a line for each fault.
 	Log io.Writer
 
-	// left are the faults that are left to worlds that share them; nil has all for one.
-	left *atomic.Int64
+	// left are the faults that are left to the worlds, which share them, and operator is the binary that all of them run.
+	left     *atomic.Int64
+	operator string
 }
 
-// Run breaks things and returns what came of it. An error says what kept it from going on, violations are in the report.
-func Run(ctx context.Context, o Options) (*Report, error) {
+// run breaks things in one world and returns what came of it. An error says what kept it from going on, violations are in the report.
+func run(ctx context.Context, o Options) (*Report, error) {
 	kinds := selected(o.Only)
 	if len(kinds) == 0 {
 		return nil, fmt.Errorf("no fault has a name with %s", strings.Join(o.Only, " or "))
@@ -55,9 +56,6 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return report, err
 	}
 	order := &deck{kinds: kinds, random: rand.New(rand.NewPCG(o.Seed, 3))}
-	if o.left == nil {
-		o.left = o.budget()
-	}
 	for number := 1; ctx.Err() == nil && (o.Within == 0 || w.clock().Sub(begun) < o.Within) && o.left.Add(-1) >= 0; number++ {
 		f := order.draw(w)
 		if err := w.round(ctx, report, number, f); err != nil {

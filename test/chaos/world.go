@@ -72,10 +72,6 @@ func newWorld(ctx context.Context, o Options) (w *world, stop func(), err error)
 	if err != nil {
 		return nil, nil, err
 	}
-	binary := filepath.Join(o.Dir, "operator-binary")
-	if err := repository.Build(ctx, binary, "cmd/operator"); err != nil {
-		return nil, nil, err
-	}
 	if w.plane, err = controlplane.Start(ctx, controlplane.Options{Dir: filepath.Join(o.Dir, "plane"), Log: io.Discard}); err != nil {
 		return nil, nil, err
 	}
@@ -98,7 +94,7 @@ func newWorld(ctx context.Context, o Options) (w *world, stop func(), err error)
 		return nil, nil, err
 	}
 	for i, name := range []string{"operator-a", "operator-b"} {
-		if w.seats[i], err = newSeat(o.Dir, binary, name, rights, o.Seed+uint64(i)); err != nil {
+		if w.seats[i], err = newSeat(o.Dir, o.operator, name, rights, o.Seed+uint64(i)); err != nil {
 			return nil, nil, err
 		}
 		ends = append(ends, w.seats[i].proxy.close, func() { _ = w.seats[i].stop() })

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+
+	"github.com/rankwright/rankwright/internal/repository"
 )
 
 // RunWorlds breaks things in so many worlds at once, each with a control plane of its own and the next seed, until all faults are injected. The report
@@ -17,16 +19,19 @@ func RunWorlds(ctx context.Context, o Options, worlds int) (*Report, error) {
 	if worlds < 1 {
 		return nil, fmt.Errorf("worlds: %d is less than 1", worlds)
 	}
+	o.left, o.operator = o.budget(), filepath.Join(o.Dir, "operator")
+	if err := repository.Build(ctx, o.operator, "cmd/operator"); err != nil {
+		return nil, err
+	}
 	reports, errs := make([]*Report, worlds), make([]error, worlds)
 	var running sync.WaitGroup
-	o.left = o.budget()
 	for i := range worlds {
 		share := o.world(i)
 		running.Go(func() {
 			if errs[i] = os.MkdirAll(share.Dir, 0o700); errs[i] != nil {
 				return
 			}
-			reports[i], errs[i] = Run(ctx, share)
+			reports[i], errs[i] = run(ctx, share)
 			if errs[i] != nil {
 				_, _ = fmt.Fprintf(share.Log, "it cannot go on: %v\n", errs[i])
 				errs[i] = fmt.Errorf("seed %d: %w", share.Seed, errs[i])
