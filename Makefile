@@ -8,8 +8,13 @@ FUZZTIME ?= 30s
 KEEP     ?=
 export KEEP
 
-# What is compiled does not depend on where the checkout lies: a clean clone finds in Go's cache what another one compiled.
-export GOFLAGS := $(GOFLAGS) -trimpath
+# gRPC without golang.org/x/net/trace, of which nothing is served: the agent's binary is a sixth smaller.
+TAGS = grpcnotrace
+
+# Everything is compiled once, in the way of what is shipped, but for the race detector and NVIDIA's containers, which need C. It does not depend on
+# where the checkout lies: a clean clone finds in Go's cache what another one compiled.
+export GOFLAGS := $(GOFLAGS) -trimpath -tags=$(TAGS)
+export CGO_ENABLED ?= 0
 
 RANKWRIGHT_ASSETS ?= $(CURDIR)/.cache/bin
 export RANKWRIGHT_ASSETS
@@ -28,14 +33,11 @@ help: ## Print this list
 .PHONY: build
 build: $(COMMANDS:%=bin/%) ## Build the commands into bin/
 
-# gRPC without golang.org/x/net/trace, of which nothing is served: the agent's binary is a sixth smaller.
-TAGS = grpcnotrace
-
 # Go decides itself what is out of date, so these are always asked for.
 .PHONY: FORCE
 bin/%: FORCE
-	@CGO_ENABLED=0 tools/progress.sh "building $@" \
-	  $(GO) build -tags $(TAGS) -ldflags "-s -w -X github.com/rankwright/rankwright/internal/version.version=$(VERSION)" -o $@ ./cmd/$*
+	@tools/progress.sh "building $@" \
+	  $(GO) build -ldflags "-s -w -X github.com/rankwright/rankwright/internal/version.version=$(VERSION)" -o $@ ./cmd/$*
 
 # What needs a C compiler: rankwright-cdi, and NVIDIA's program for hooks, which is linked statically.
 .PHONY: cdi
@@ -65,6 +67,7 @@ lint: ## Check formatting, vet, linters, and that generated files are up to date
 	  [ -z "$$unformatted" ] || { echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; } >&2
 	@tools/progress.sh "go vet of what golangci-lint leaves out" $(GO) vet $(GENERATED)
 	@tools/progress.sh "golangci-lint" .cache/bin/golangci-lint run ./...
+	@CGO_ENABLED=1 tools/progress.sh "golangci-lint of what needs C" .cache/bin/golangci-lint run ./cmd/rankwright-cdi
 	@cd tools/dashboards && ../progress.sh "golangci-lint of the dashboards" ../../.cache/bin/golangci-lint run ./...
 	@cd tools/page && ../progress.sh "golangci-lint of what bundles the page" ../../.cache/bin/golangci-lint run ./...
 	@tools/progress.sh "generated files" tools/generate.sh --check
@@ -90,9 +93,11 @@ test: compiler ## Run all tests, with the race detector where anything runs at o
 	@tools/install.sh $(CONTROL_PLANE) $(CHART_TOOLS)
 	@$(MAKE) --no-print-directory -j2 test-racing test-computing
 
+# The longest goes first, so that others run beside it.
 .PHONY: test-racing
 test-racing:
-	@GO="$(GO)" tools/race.sh $$($(GO) list ./... | grep -vxFf <($(GO) list $(COMPUTING)))
+	@export CGO_ENABLED=1; \
+	  GO="$(GO)" tools/race.sh ./test/integration/operator $$($(GO) list ./... | grep -vxFf <($(GO) list $(COMPUTING)))
 
 # It fills what the others leave of the processors while they wait.
 .PHONY: test-computing
@@ -122,7 +127,7 @@ try: bin/kubectl-rankwright ## Show this host's accelerators, and a plan on a fl
 
 .PHONY: demo
 demo: ## Run everything on this machine, from this host to ranks (KEEP=1 leaves it running)
-	@CGO_ENABLED=0 tools/progress.sh "building the demo" $(GO) build -o bin/demo ./test/demo
+	@tools/progress.sh "building the demo" $(GO) build -o bin/demo ./test/demo
 	@exec bin/demo
 
 WORKLOADS := lws jobset mpi-operator training-operator
@@ -138,7 +143,7 @@ workloads: workload-tools ## Test binding with the real controllers of LeaderWor
 CLUSTER := kubelet kube-proxy containerd containerd-shim-runc-v2 ctr coredns
 
 bin/cluster: $(shell find test/cluster test/controlplane test/process -name '*.go')
-	@CGO_ENABLED=0 tools/progress.sh "building $@" $(GO) build -o $@ ./test/cluster/command
+	@tools/progress.sh "building $@" $(GO) build -o $@ ./test/cluster/command
 
 .PHONY: cluster-tools
 cluster-tools:
@@ -157,7 +162,7 @@ cluster-down: bin/cluster ## Stop it
 e2e: ## Test on a real cluster of three nodes with kubelets, installed by Helm (Linux, root)
 	@tools/install.sh $(CONTROL_PLANE) $(CLUSTER) helm
 	RANKWRIGHT_CLUSTER=1 $(GO) test -count=1 -v -run '^TestRingOverALink$$' ./pkg/mesh/collective
-	RANKWRIGHT_CLUSTER=1 $(GO) test -count=1 -v -run '^TestContainerStartsWithTheDriver$$' ./cmd/rankwright-cdi
+	CGO_ENABLED=1 RANKWRIGHT_CLUSTER=1 $(GO) test -count=1 -v -run '^TestContainerStartsWithTheDriver$$' ./cmd/rankwright-cdi
 	RANKWRIGHT_CLUSTER=1 $(GO) test -count=1 -p 1 -timeout 60m -v ./test/cluster ./test/e2e/...
 
 .PHONY: tools
@@ -235,7 +240,7 @@ sbom: build ## Write a bill of materials of each command (SPDX 2.3) into dist/sb
 
 .PHONY: licenses
 licenses: ## List the licences of everything that is built or tested with; one that is not allowed fails
-	@$(GO) list -deps -test -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}' ./... $(HOOK) | $(licences) -modules
+	@CGO_ENABLED=1 $(GO) list -deps -test -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}' ./... $(HOOK) | $(licences) -modules
 
 .PHONY: site
 site: ## Build the site of the documents into dist/site, and follow its links
