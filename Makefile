@@ -60,14 +60,17 @@ generate: ## Generate deep copies, apply configurations and CRDs from api/, the 
 # golangci-lint vets with every analyzer of go vet, but for generated files.
 GENERATED := ./api/...
 
+# What linters ask the compiler for is compiled for the race detector, as tests need it next.
+RACING := GOFLAGS="$(GOFLAGS) -race" CGO_ENABLED=1
+
 .PHONY: lint
-lint: ## Check formatting, vet, linters, and that generated files are up to date
+lint: compiler ## Check formatting, vet, linters, and that generated files are up to date
 	@tools/install.sh controller-gen golangci-lint actionlint
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l); \
 	  [ -z "$$unformatted" ] || { echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; } >&2
-	@tools/progress.sh "go vet of what golangci-lint leaves out" $(GO) vet $(GENERATED)
-	@tools/progress.sh "golangci-lint" .cache/bin/golangci-lint run ./...
-	@CGO_ENABLED=1 tools/progress.sh "golangci-lint of what needs C" .cache/bin/golangci-lint run ./cmd/rankwright-cdi
+	@$(RACING) tools/progress.sh "go vet of what golangci-lint leaves out" $(GO) vet $(GENERATED)
+	@$(RACING) tools/progress.sh "golangci-lint" .cache/bin/golangci-lint run ./...
+	@tools/progress.sh "golangci-lint of what is left out with the race detector" .cache/bin/golangci-lint run $$(git grep -l '^//go:build !race' -- '*.go' | xargs dirname | sort -u | sed 's|^|./|')
 	@cd tools/dashboards && ../progress.sh "golangci-lint of the dashboards" ../../.cache/bin/golangci-lint run ./...
 	@cd tools/page && ../progress.sh "golangci-lint of what bundles the page" ../../.cache/bin/golangci-lint run ./...
 	@tools/progress.sh "generated files" tools/generate.sh --check

@@ -58,7 +58,7 @@ func New(registry prometheus.Registerer, provider trace.TracerProvider, reasons 
 			prometheus.ExponentialBuckets(0.0005, 2, 20), "step"),
 		waits: maker.Histograms("placement_wait_seconds",
 			"Time from when this operator saw that a placement needs a plan until one was decided, by its position in that round.",
-			prometheus.ExponentialBuckets(0.005, 4, 10), "position"),
+			[]float64{0.005, 0.02, 0.08, 0.3, 1.2, 5, 20, 60, 300, 1200}, "position"),
 		refusals:  maker.Counters("refusals_total", "Answers of the planner that there is no plan, by reason; those that are not listed are other.", "reason"),
 		reasons:   measure.KnownOf(reasons...),
 		evictions: maker.Counters("evictions_total", "Evictions of pods whose plan was replaced, by result: evicted, blocked (by a disruption budget).", "result"),

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -95,6 +96,13 @@ func (k *kubelet) gives(namespace, pod, resource string, devices ...string) {
 	k.pods = append(k.pods, &podresources.PodResources{Namespace: namespace, Name: pod, Containers: []*podresources.ContainerResources{{
 		Name: "model", Devices: []*podresources.ContainerDevices{{ResourceName: resource, DeviceIds: devices}},
 	}}})
+}
+
+// ends says no more of a pod.
+func (k *kubelet) ends(namespace, pod string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.pods = slices.DeleteFunc(k.pods, func(p *podresources.PodResources) bool { return p.Namespace == namespace && p.Name == pod })
 }
 
 // plugin is the plugin of a resource; nil where none is registered.

@@ -30,6 +30,9 @@ var cluster *controlplane.ControlPlane
 // would share their metrics.
 const childEnv = "RANKWRIGHT_DASHBOARDS_OPERATOR"
 
+// repairs are the operators' settings of repairs: one attempt, of which it shows soon that it did not help.
+const repairs = operation.RepairJob + "afterSeconds: 1\nmaxAttempts: 1\ncheckSeconds: 1\ncheckTimeoutSeconds: 1\n"
+
 // child are the settings of an operator.
 type child struct {
 	Kubeconfig, Metrics string
@@ -63,13 +66,13 @@ func run(text string) error {
 	if err != nil {
 		return err
 	}
-	repairs, err := repair.ParseSettings([]byte("{}"))
+	settings, err := repair.ParseSettings([]byte(repairs))
 	if err != nil {
 		return err
 	}
 	options := operator.Options{
 		Namespace: operation.Namespace, AgentNamespace: operation.AgentNamespace, LeaderElect: true, HealthAddress: "0", MetricsAddress: told.Metrics,
-		VerifierImage: "example.com/node-agent:test", Repairs: repairs, Observing: 100 * time.Millisecond, Log: log,
+		VerifierImage: "example.com/node-agent:test", Repairs: settings, Observing: 100 * time.Millisecond, Log: log,
 	}
 	if told.WebhookPort > 0 {
 		options.Webhook = &operator.Webhook{Address: "127.0.0.1", Port: told.WebhookPort, Hosts: []string{"127.0.0.1"}, Period: 200 * time.Millisecond}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -33,6 +34,7 @@ type story struct {
 	*operation.World
 	sites     map[string]*site
 	operators map[string]string // addresses of their metrics, by name
+	running   map[string]*process.Process
 	token     string
 }
 
@@ -41,8 +43,9 @@ const strangers = "strangers"
 
 func newStory(w *operation.World) *story {
 	w.Helper()
-	s := &story{World: w, sites: map[string]*site{}, operators: map[string]string{}}
+	s := &story{World: w, sites: map[string]*site{}, operators: map[string]string{}, running: map[string]*process.Process{}}
 	w.Confine()
+	w.AllowRepairs()
 	objects, err := controlplane.ReadConfig("dra/rights.yaml", "dra/device_class.yaml")
 	w.Must(err)
 	w.Must(controlplane.Apply(w.Context(), cluster.Config(), "", objects...))
@@ -97,7 +100,7 @@ func (s *story) startOperator(name string, webhookPort int) {
 		Name: name, Path: os.Args[0], LogFile: filepath.Join(folder, "log"), Env: append(os.Environ(), childEnv+"="+string(text)),
 	})
 	s.Must(err)
-	s.operators[name] = told.Metrics
+	s.operators[name], s.running[name] = told.Metrics, running
 	s.Cleanup(func() {
 		running.Stop(10 * time.Second)
 		if s.Failed() {
@@ -201,12 +204,14 @@ func (s *story) reports(pod *corev1.Pod, findings string) {
 }
 
 const (
-	h100 = "NVIDIA H100 80GB HBM3"
-	l40s = "NVIDIA L40S"
-	mi   = "AMD Instinct MI300X OAM"
+	h100  = "NVIDIA H100 80GB HBM3"
+	l40s  = "NVIDIA L40S"
+	mi    = "AMD Instinct MI300X OAM"
+	intel = "Intel(R) Data Center GPU Max 1550"
 )
 
-// begin places models: one that will run, one that will move, one without pods, and one that nothing can hold.
+// begin places models: one that will run, one that will move, one without pods, one that nothing can hold, and one that has room only when the one
+// without pods is gone.
 func (s *story) begin() {
 	s.Helper()
 	s.place("chat", h100, 2, func(spec *v1alpha1.ModelPlacementSpec) {
@@ -216,10 +221,14 @@ func (s *story) begin() {
 	s.place("moves", l40s, 1, func(*v1alpha1.ModelPlacementSpec) {})
 	s.place("empty", mi, 2, func(spec *v1alpha1.ModelPlacementSpec) { spec.ProgressDeadlineSeconds = new(int32(1)) })
 	s.place("large", l40s, 4, func(spec *v1alpha1.ModelPlacementSpec) { spec.Replicas = new(int32(8)) })
-	for _, name := range []string{"chat", "moves", "empty"} {
+	s.awaitCondition("empty", v1alpha1.ConditionPlaced, metav1.ConditionTrue, "")
+	s.place("late", mi, 1, func(spec *v1alpha1.ModelPlacementSpec) { spec.Replicas = new(int32(7)) })
+	for _, name := range []string{"chat", "moves"} {
 		s.awaitCondition(name, v1alpha1.ConditionPlaced, metav1.ConditionTrue, "")
 	}
-	s.awaitCondition("large", v1alpha1.ConditionPlaced, metav1.ConditionFalse, "")
+	for _, name := range []string{"large", "late"} {
+		s.awaitCondition(name, v1alpha1.ConditionPlaced, metav1.ConditionFalse, "")
+	}
 	s.awaitCondition("empty", v1alpha1.ConditionProgressing, metav1.ConditionFalse, "ProgressDeadlineExceeded")
 }
 
@@ -293,8 +302,12 @@ func (s *story) intrude() {
 	})
 	amd.kubelet.gives(strangers, "stranger", resource, planned)
 	nvidia.kubelet.gives(strangers, "unknown", "nvidia.com/gpu", "GPU-00000000-0000-4000-8000-00000000ffff")
-	for _, site := range []*site{amd, nvidia} {
+	for site, tells := range map[*site]string{amd: `rankwright_device_pod_info{.*pod="stranger"`, nvidia: `rankwright_node_agent_unknown_allocated_devices{`} {
 		site.agent.Poke()
+		s.Eventually("the agent of "+site.name+" knows of the stranger", func(ctx context.Context) bool {
+			_, text, err := controlplane.Scrape(ctx, site.metrics, s.token)
+			return err == nil && regexp.MustCompile("(?m)^"+tells).MatchString(text)
+		})
 	}
 }
 

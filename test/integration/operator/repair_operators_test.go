@@ -22,7 +22,7 @@ import (
 
 // Two operators that both take themselves for the leader repair each device once, one after the other as the budget says.
 func TestTwoOperatorsRepairEachDeviceOnce(t *testing.T) {
-	m := newMender(t, repairJob)
+	m := newMender(t, operation.RepairJob)
 	m.RunOperator(operator.Options{Planner: operation.KeepingFit, Now: m.Now, Repairs: m.settings})
 	nodes := []string{"n1", "n2"}
 	for _, node := range nodes {
@@ -44,7 +44,7 @@ func TestTwoOperatorsRepairEachDeviceOnce(t *testing.T) {
 				continue
 			}
 			node := jobs[i].Labels["node"]
-			m.complete(&jobs[i])
+			m.CompleteJob(&jobs[i])
 			m.awaitState(node, v1alpha1.RepairChecking, "")
 			m.damage(node, v1alpha1.Healthy)
 			m.later(5*time.Minute, node)
@@ -58,7 +58,7 @@ func TestTwoOperatorsRepairEachDeviceOnce(t *testing.T) {
 
 // A record is written on what was read before: what another operator writes in between is not lost.
 func TestRepairsRestOnWhatWasRead(t *testing.T) {
-	m := newMender(t, repairJob)
+	m := newMender(t, operation.RepairJob)
 	m.stop()
 	records := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: operation.Namespace, Name: repair.Name}}
 	meanwhile := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"written":"meanwhile"}}}`))
@@ -79,7 +79,7 @@ func TestRepairsRestOnWhatWasRead(t *testing.T) {
 	m.damage("n1", v1alpha1.Unhealthy)
 	m.awaitState("n1", v1alpha1.RepairVacated, "")
 	m.later(5*time.Minute, "n1")
-	m.complete(m.awaitJob("n1"))
+	m.CompleteJob(m.awaitJob("n1"))
 	m.awaitState("n1", v1alpha1.RepairChecking, "")
 	m.Must(m.Get(t.Context(), client.ObjectKeyFromObject(records), records))
 	if !raced.Load() || records.Annotations["written"] != "meanwhile" {
@@ -112,7 +112,7 @@ func (l *lastWish) wrap(c client.WithWatch) client.WithWatch {
 
 // Each operator is killed after one write, wherever that falls: the device is repaired once, and comes back.
 func TestRepairByOperatorsThatWriteOnce(t *testing.T) {
-	m := newMender(t, repairJob)
+	m := newMender(t, operation.RepairJob)
 	m.stop()
 	m.addNode("n1", 1)
 	m.damage("n1", v1alpha1.Unhealthy)
@@ -140,7 +140,7 @@ func TestRepairByOperatorsThatWriteOnce(t *testing.T) {
 	m.advance(time.Hour)
 	until(v1alpha1.Repairing)
 	jobs := m.jobs()
-	m.complete(&jobs[0])
+	m.CompleteJob(&jobs[0])
 	until(v1alpha1.RepairChecking)
 	m.damage("n1", v1alpha1.Healthy)
 	m.advance(5 * time.Minute)

@@ -10,7 +10,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,25 +20,6 @@ import (
 	"github.com/rankwright/rankwright/controllers/operator"
 	"github.com/rankwright/rankwright/controllers/repair"
 	"github.com/rankwright/rankwright/test/operation"
-)
-
-const (
-	repairNamespace = "repairs"
-	repairAccount   = "mender"
-	repairJob       = `
-namespace: repairs
-serviceAccountName: mender
-template: |
-  apiVersion: batch/v1
-  kind: Job
-  metadata: {labels: {node: {{ quote .Node }}}}
-  spec:
-    template:
-      spec:
-        restartPolicy: Never
-        nodeName: {{ quote .Node }}
-        containers: [{name: reset, image: reset, args: [{{ quote .PCIAddress }}, {{ quote .Fault }}]}]
-`
 )
 
 // mender is an operator that repairs, which a test kills and starts again.
@@ -55,45 +35,13 @@ func newMender(t *testing.T, settings string) *mender {
 	t.Helper()
 	w := newWorld(t, wholeCluster)
 	w.Must(client.IgnoreNotFound(w.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: operation.Namespace, Name: repair.Name}})))
-	operatorAccount := rbacv1.Subject{Kind: "ServiceAccount", Namespace: operation.Namespace, Name: "rankwright-operator"}
-	account := rbacv1.Subject{Kind: "ServiceAccount", Namespace: repairNamespace, Name: repairAccount}
-	for _, o := range []client.Object{
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: repairNamespace}},
-		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: repairNamespace, Name: repairAccount}},
-		roleOf("impersonate", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, ResourceNames: []string{repairAccount}, Verbs: []string{"impersonate"}}),
-		bindingOf("impersonate", operatorAccount),
-		roleOf("jobs", rbacv1.PolicyRule{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"get", "create", "delete"}}),
-		bindingOf("jobs", account),
-	} {
-		w.Must(client.IgnoreAlreadyExists(w.Create(t.Context(), o)))
-	}
-	// As the chart grants it where repairs are enabled.
-	taints := rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "rankwright-operator-taints"}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"devicetaintrules"}, Verbs: []string{"list", "create", "update", "delete"}},
-		{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceslices"}, Verbs: []string{"list"}},
-	}}
-	w.Must(client.IgnoreAlreadyExists(w.Create(t.Context(), &taints)))
-	w.Must(client.IgnoreAlreadyExists(w.Create(t.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: taints.Name}, Subjects: []rbacv1.Subject{operatorAccount},
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: taints.Name},
-	})))
-	w.Must(w.DeleteAllOf(t.Context(), &batchv1.Job{}, client.InNamespace(repairNamespace), client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	w.AllowRepairs()
+	w.Must(w.DeleteAllOf(t.Context(), &batchv1.Job{}, client.InNamespace(operation.RepairNamespace), client.PropagationPolicy(metav1.DeletePropagationBackground)))
 	parsed, err := repair.ParseSettings([]byte(settings))
 	w.Must(err)
 	m := &mender{world: w, clock: newClock(), settings: parsed, stop: func() {}}
 	m.restart()
 	return m
-}
-
-func roleOf(name string, rule rbacv1.PolicyRule) *rbacv1.Role {
-	return &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: repairNamespace, Name: name}, Rules: []rbacv1.PolicyRule{rule}}
-}
-
-func bindingOf(name string, to rbacv1.Subject) *rbacv1.RoleBinding {
-	return &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: repairNamespace, Name: name}, Subjects: []rbacv1.Subject{to},
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-	}
 }
 
 // restart ends the operator, and starts another that knows nothing of it. It returns when that one has looked: what it sees first it takes to have
@@ -132,7 +80,7 @@ func (m *mender) awaitState(node string, state v1alpha1.RepairState, says string
 func (m *mender) jobs() []batchv1.Job {
 	m.Helper()
 	var jobs batchv1.JobList
-	m.Must(m.List(m.Context(), &jobs, client.InNamespace(repairNamespace)))
+	m.Must(m.List(m.Context(), &jobs, client.InNamespace(operation.RepairNamespace)))
 	return jobs.Items
 }
 
@@ -151,17 +99,6 @@ func (m *mender) awaitJob(nodes ...string) *batchv1.Job {
 	return found
 }
 
-// complete ends a job as its controller does.
-func (m *mender) complete(job *batchv1.Job) {
-	m.Helper()
-	now, before := metav1.Now(), client.MergeFrom(job.DeepCopy())
-	job.Status.StartTime, job.Status.CompletionTime = &now, &now
-	for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
-		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{Type: kind, Status: corev1.ConditionTrue})
-	}
-	m.Must(m.Status().Patch(m.Context(), job, before))
-}
-
 func (m *mender) damage(node string, state v1alpha1.HealthState) {
 	m.Helper()
 	var inventory v1alpha1.AcceleratorInventory
@@ -174,7 +111,7 @@ func (m *mender) damage(node string, state v1alpha1.HealthState) {
 
 // One device from its fault back to work, with another operator for each step. A cordon of the administrator's stays.
 func TestRepairFromFaultToReturn(t *testing.T) {
-	m := newMender(t, repairJob)
+	m := newMender(t, operation.RepairJob)
 	m.addNode("n1", 4)
 	m.cordon(operation.DeviceID(3))
 	m.place(m.PlacementOf("llm", 1, 1))
@@ -207,7 +144,7 @@ func TestRepairFromFaultToReturn(t *testing.T) {
 		t.Errorf("job %+v", job)
 	}
 	m.restart()
-	m.complete(job)
+	m.CompleteJob(job)
 	m.awaitState("n1", v1alpha1.RepairChecking, "")
 	m.restart()
 	m.damage("n1", v1alpha1.Healthy)
@@ -234,7 +171,7 @@ func TestRepairFromFaultToReturn(t *testing.T) {
 
 // Of two devices with a fault one waits for the other, checks included.
 func TestBudgetOfRepairs(t *testing.T) {
-	m := newMender(t, repairJob)
+	m := newMender(t, operation.RepairJob)
 	nodes := []string{"n1", "n2"}
 	for _, node := range nodes {
 		m.addNode(node, 1)
@@ -249,7 +186,7 @@ func TestBudgetOfRepairs(t *testing.T) {
 	}
 	m.later(time.Second, second)
 	m.awaitState(second, v1alpha1.RepairVacated, "waits for other repairs: 1 may be under way at once")
-	m.complete(job)
+	m.CompleteJob(job)
 	m.awaitState(first, v1alpha1.RepairChecking, "")
 	m.later(time.Second, second)
 	m.awaitState(second, v1alpha1.RepairVacated, "waits for other repairs")
@@ -264,7 +201,7 @@ func TestBudgetOfRepairs(t *testing.T) {
 
 // The node goes while it is repaired, and another comes under its name: the repair ends, and what it left is forgotten.
 func TestRepairOutlivesItsNode(t *testing.T) {
-	m := newMender(t, repairJob)
+	m := newMender(t, operation.RepairJob)
 	m.addNode("n1", 4)
 	m.damage("n1", v1alpha1.Unhealthy)
 	m.awaitState("n1", v1alpha1.RepairVacated, "")
@@ -273,7 +210,7 @@ func TestRepairOutlivesItsNode(t *testing.T) {
 	m.replaceNode()
 	m.restart()
 	m.awaitState("n1", v1alpha1.Repairing, "")
-	m.complete(job)
+	m.CompleteJob(job)
 	m.awaitState("n1", v1alpha1.RepairChecking, "")
 	m.later(5*time.Minute, "n1")
 	m.awaitState("n1", v1alpha1.RepairReturned, "")
@@ -281,7 +218,7 @@ func TestRepairOutlivesItsNode(t *testing.T) {
 
 // The operator itself may make no Job, and the account that it may ask for makes Jobs in its own namespace alone.
 func TestRepairAccountIsConfined(t *testing.T) {
-	m := newMender(t, repairJob)
+	m := newMender(t, operation.RepairJob)
 	own, err := client.New(m.Rights(), client.Options{Scheme: m.Scheme()})
 	m.Must(err)
 	account, err := client.New(m.settings.Impersonate(m.Rights()), client.Options{Scheme: m.Scheme()})
@@ -295,17 +232,17 @@ func TestRepairAccountIsConfined(t *testing.T) {
 		return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "stolen"}, Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: pod}}}
 	}
 	for what, err := range map[string]error{
-		"by the operator":                own.Create(t.Context(), jobIn(repairNamespace), client.DryRunAll),
+		"by the operator":                own.Create(t.Context(), jobIn(operation.RepairNamespace), client.DryRunAll),
 		"by the account elsewhere":       account.Create(t.Context(), jobIn(testNamespace), client.DryRunAll),
-		"by another account":             other.Create(t.Context(), jobIn(repairNamespace), client.DryRunAll),
-		"a pod by the account":           account.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: repairNamespace, Name: "stolen"}}, client.DryRunAll),
-		"reading Secrets by the account": account.List(t.Context(), &corev1.SecretList{}, client.InNamespace(repairNamespace)),
+		"by another account":             other.Create(t.Context(), jobIn(operation.RepairNamespace), client.DryRunAll),
+		"a pod by the account":           account.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: operation.RepairNamespace, Name: "stolen"}}, client.DryRunAll),
+		"reading Secrets by the account": account.List(t.Context(), &corev1.SecretList{}, client.InNamespace(operation.RepairNamespace)),
 	} {
 		if !apierrors.IsForbidden(err) {
 			t.Errorf("%s: %v, want a refusal", what, err)
 		}
 	}
-	if err := account.Create(t.Context(), jobIn(repairNamespace), client.DryRunAll); err != nil {
+	if err := account.Create(t.Context(), jobIn(operation.RepairNamespace), client.DryRunAll); err != nil {
 		t.Errorf("by the account in its namespace: %v", err)
 	}
 }
