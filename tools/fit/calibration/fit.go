@@ -131,37 +131,39 @@ func residual(o *truth.Observation, l cost.Logarithms) (r float64, d [constants]
 	return r, d
 }
 
-// step solves the damped equations by Cholesky's method and returns x with the step added.
+// step solves the damped equations by Cholesky's method and returns x with the step added. The factor is kept by columns, so that the sums of a row
+// grow side by side: each in turn would wait for its own last addition.
 func step(h [][]float64, g, x []float64, damping float64) []float64 {
 	n := len(x)
-	l := make([][]float64, n)
-	for i := range l {
-		l[i] = make([]float64, i+1)
-		copy(l[i], h[i])
-		l[i][i] *= 1 + damping
-		for j, lj := range l[:i] {
-			l[i][j] = (l[i][j] - dot(l[i][:j], lj[:j])) / lj[j]
+	factor := make([][]float64, n)
+	for i := range factor {
+		factor[i] = make([]float64, n)
+		sums := make([]float64, i+1)
+		for k, column := range factor[:i] {
+			v := (h[i][k] - sums[k]) / column[k]
+			column[i] = v
+			below := column[k+1 : i+1]
+			rest := sums[k+1:][:len(below)]
+			for j, of := range below {
+				rest[j] += v * of
+			}
 		}
-		l[i][i] = math.Sqrt(max(l[i][i]-dot(l[i][:i], l[i][:i]), 1e-12))
+		factor[i][i] = math.Sqrt(max(h[i][i]*(1+damping)-sums[i], 1e-12))
 	}
 	y := make([]float64, n)
-	for i, li := range l {
-		y[i] = (g[i] - dot(li[:i], y[:i])) / li[i]
+	for i := range y {
+		sum := 0.0
+		for k, column := range factor[:i] {
+			sum += column[i] * y[k]
+		}
+		y[i] = (g[i] - sum) / factor[i][i]
 	}
 	for i := n - 1; i >= 0; i-- {
-		y[i] /= l[i][i]
-		for j, v := range l[i][:i] {
-			y[j] -= v * y[i]
+		y[i] /= factor[i][i]
+		for j, column := range factor[:i] {
+			y[j] -= column[i] * y[i]
 		}
 		y[i] += x[i]
 	}
 	return y
-}
-
-func dot(a, b []float64) float64 {
-	sum := 0.0
-	for i, v := range a {
-		sum += v * b[i]
-	}
-	return sum
 }
