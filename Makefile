@@ -102,10 +102,10 @@ test-racing:
 	@export CGO_ENABLED=1; \
 	  GO="$(GO)" tools/race.sh ./test/integration/operator $$($(GO) list ./... | grep -vxFf <($(GO) list $(COMPUTING)))
 
-# It fills what the others leave of the processors while they wait.
+# It fills what the others leave of the processors while they wait. It makes much garbage and keeps little.
 .PHONY: test-computing
 test-computing:
-	@nice -n 19 $(GO) test -vet=off -timeout 60m $(COMPUTING)
+	@GOGC=400 nice -n 19 $(GO) test -vet=off -timeout 60m $(COMPUTING)
 
 .PHONY: exhaustive
 exhaustive: ## Run every case of what make test, slowed by the race detector, takes a sample of
