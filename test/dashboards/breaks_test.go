@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strconv"
 	"sync"
-	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -47,11 +44,10 @@ var madeUp = map[string]string{
 }
 
 // checkBreaks breaks one thing after the other: its alert answers then and not before.
-func (p *page) checkBreaks(t *testing.T, s *story) {
+func (p *page) checkBreaks(s *story) {
+	s.Helper()
 	rules, err := prometheus.ReadRules(chart + "alerts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.Must(err)
 	unseen := map[string]prometheus.Rule{}
 	for _, r := range rules {
 		if _, is := madeUp[r.Alert]; !is && !slices.Contains(fired, r.Alert) {
@@ -63,32 +59,40 @@ func (p *page) checkBreaks(t *testing.T, s *story) {
 		p.scrape(s, nil)
 		expr := unseen[b.alert].Expr
 		delete(unseen, b.alert)
-		if p.answers(t, expr) {
-			t.Errorf("%s answers before anything breaks", b.alert)
+		if p.answers(s.T, expr) {
+			s.Errorf("%s answers before anything breaks", b.alert)
 		}
 		b.of(s, p)
 		p.scrape(s, nil)
-		if !p.answers(t, expr) {
-			t.Errorf("%s does not answer", b.alert)
+		if !p.answers(s.T, expr) {
+			s.Errorf("%s does not answer", b.alert)
 		}
 	}
 	if len(unseen) > 0 {
-		t.Errorf("nothing breaks for %v", slices.Sorted(maps.Keys(unseen)))
+		s.Errorf("nothing breaks for %v", slices.Sorted(maps.Keys(unseen)))
 	}
 }
 
-// counted is the sum of a family's series that the leading operator shows, of those that a label's value is in where one is given.
-func (s *story) counted(ctx context.Context, family, label string) float64 {
+// now is the answer to a query of what an instance shows now, and 0 where there is none.
+func (s *story) now(ctx context.Context, address, expr string) float64 {
 	s.Helper()
-	_, text, err := controlplane.Scrape(ctx, s.operators["operator-0"], s.token)
+	_, text, err := controlplane.Scrape(ctx, address, s.token)
 	s.Must(err)
-	sum := 0.0
-	for _, line := range regexp.MustCompile(`(?m)^`+family+`({.*`+label+`.*})? (.+)$`).FindAllStringSubmatch(text, -1) {
-		value, err := strconv.ParseFloat(line[2], 64)
-		s.Must(err)
-		sum += value
+	shown, at := prometheus.New(), time.Now()
+	_, err = shown.Scrape([]byte(text), at, nil)
+	s.Must(err)
+	answer, err := shown.Instant(expr, at)
+	s.Must(err)
+	if len(answer) == 0 {
+		return 0
 	}
-	return sum
+	return answer[0].Value
+}
+
+// leader is the answer of the operator that leads.
+func (s *story) leader(ctx context.Context, expr string) float64 {
+	s.Helper()
+	return s.now(ctx, s.operators["operator-0"], expr)
 }
 
 // grows waits until a number has grown by so much, for as long as it goes on to grow.
@@ -126,7 +130,9 @@ func (s *story) guard(*page) {
 	s.Change(budget, func() { budget.Status.ObservedGeneration, budget.Status.ExpectedPods = budget.Generation, 1 }) // as its controller, which does not run here
 	p := s.placement("guarded")
 	s.Change(p, func() { p.Spec.Parallelism.Tensor = new(int32(2)) })
-	s.Eventually("an eviction is blocked", func(ctx context.Context) bool { return s.counted(ctx, "rankwright_evictions_total", "blocked") > 0 })
+	s.Eventually("an eviction is blocked", func(ctx context.Context) bool {
+		return s.leader(ctx, `rankwright_evictions_total{result="blocked"}`) > 0
+	})
 }
 
 // repairInVain ends the Job that repairs the GPU which nobody holds: it stays off the bus. Nothing is repaired on a node on which a pod holds what
@@ -143,7 +149,9 @@ func (s *story) repairInVain(*page) {
 		}
 		return len(jobs.Items) > 0
 	})
-	s.Eventually("the repair has failed", func(ctx context.Context) bool { return s.counted(ctx, "rankwright_devices_in_repair", "Failed") > 0 })
+	s.Eventually("the repair has failed", func(ctx context.Context) bool {
+		return s.leader(ctx, `rankwright_devices_in_repair{state="Failed"}`) > 0
+	})
 }
 
 // contend has somebody else write the ledger without end while placements get their plans.
@@ -165,7 +173,7 @@ func (s *story) contend(*page) {
 		s.place(fmt.Sprintf("contended-%d", i), intel, 1, func(*v1alpha1.ModelPlacementSpec) {})
 	}
 	s.grows("the ledger is contended", conflicts, func(ctx context.Context) float64 {
-		return s.counted(ctx, "rankwright_ledger_conflicts_total", "")
+		return s.leader(ctx, `rankwright_ledger_conflicts_total`)
 	})
 }
 
@@ -189,7 +197,7 @@ func (s *story) revoke(*page) {
 		s.place(fmt.Sprintf("denied-%d", i), intel, 1, func(*v1alpha1.ModelPlacementSpec) {})
 	}
 	s.grows("the operator fails", failures, func(ctx context.Context) float64 {
-		return s.counted(ctx, "controller_runtime_reconcile_errors_total", `controller="placement"`)
+		return s.leader(ctx, `sum(controller_runtime_reconcile_errors_total{controller="placement"})`)
 	})
 }
 

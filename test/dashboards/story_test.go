@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -302,12 +301,9 @@ func (s *story) intrude() {
 	})
 	amd.kubelet.gives(strangers, "stranger", resource, planned)
 	nvidia.kubelet.gives(strangers, "unknown", "nvidia.com/gpu", "GPU-00000000-0000-4000-8000-00000000ffff")
-	for site, tells := range map[*site]string{amd: `rankwright_device_pod_info{.*pod="stranger"`, nvidia: `rankwright_node_agent_unknown_allocated_devices{`} {
+	for site, shows := range map[*site]string{amd: `rankwright_device_pod_info{pod="stranger"}`, nvidia: `rankwright_node_agent_unknown_allocated_devices`} {
 		site.agent.Poke()
-		s.Eventually("the agent of "+site.name+" knows of the stranger", func(ctx context.Context) bool {
-			_, text, err := controlplane.Scrape(ctx, site.metrics, s.token)
-			return err == nil && regexp.MustCompile("(?m)^"+tells).MatchString(text)
-		})
+		s.Eventually("the agent of "+site.name+" knows of the stranger", func(ctx context.Context) bool { return s.now(ctx, site.metrics, shows) > 0 })
 	}
 }
 
