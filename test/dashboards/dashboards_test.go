@@ -199,8 +199,10 @@ func (p *page) checkJoins(t *testing.T) {
 		`count(device:rankwright_utilization:ratio)`:                               8 + 4 + 8 + 4,
 		`avg(device:rankwright_power:watts{node="l40s-0"})`:                        212.5,
 		`avg(device:rankwright_temperature:celsius{node="mi300x-0"})`:              47,
-		`count(leader_election_master_status)`:                                     2,
-		`sum(leader_election_master_status)`:                                       1,
+		// What RankwrightDecisionsSlow compares with is a bound of the histogram, or shorter waits would count as longer ones.
+		`count(rankwright_placement_wait_seconds_bucket{instance="operator-0", position="1", le=~"60(\\.0)?"})`: 1,
+		`count(leader_election_master_status)`: 2,
+		`sum(leader_election_master_status)`:   1,
 	} {
 		answer, err := p.Instant(expr, p.last())
 		if err != nil || len(answer) != 1 || answer[0].Value != want {
