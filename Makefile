@@ -86,9 +86,10 @@ browser: ## Run all of the plugin's page in headless Chromium, and hold it to it
 	RANKWRIGHT_BROWSER=1 $(GO) test -count=1 -v ./test/browser
 
 .PHONY: queries
-queries: ## Ask every query of dashboards, rules and alerts by Prometheus' engine, of real operators and agents
-	@tools/install.sh $(CONTROL_PLANE)
+queries: ## Ask every query of dashboards, rules and alerts by Prometheus' engine, of real operators and agents, and by a Prometheus, of the demo
+	@tools/install.sh $(CONTROL_PLANE) prometheus
 	$(GO) test -count=1 -v ./test/prometheus ./test/dashboards ./test/alerts
+	RANKWRIGHT_PROMETHEUS=1 $(GO) test -count=1 -v -run '^TestInterruptLeavesNothing$$/^left_running$$' ./test/demo
 
 # Tests do not vet what `make lint` does.
 .PHONY: test

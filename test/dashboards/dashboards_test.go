@@ -110,7 +110,7 @@ func (p *page) checkBoard(t *testing.T, b *prometheus.Board) {
 			t.Errorf("%s: panel %q asks nothing", b.Title, panel.Title)
 		}
 	}
-	unanswered, err := p.Unanswered(b, p.last())
+	unanswered, err := b.Unanswered(p, p.last())
 	if err != nil {
 		t.Fatal(err)
 	}

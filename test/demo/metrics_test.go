@@ -1,15 +1,21 @@
 package main
 
 import (
+	"context"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/test/controlplane"
 	"github.com/rankwright/rankwright/test/prometheus"
 )
@@ -79,13 +85,23 @@ func metrics(t *testing.T, printed []string) {
 			t.Fatal(err)
 		}
 	}
-	boards, err := prometheus.ReadBoards(filepath.Join(filepath.Dir(config.RuleFiles[0]), "dashboards"))
+	checkBoards(t, stored, at)
+}
+
+// checkBoards holds every panel of every dashboard of the chart to an answer, unless the demo lacks what it asks for.
+func checkBoards(t *testing.T, source prometheus.Source, at time.Time) {
+	t.Helper()
+	root, err := repository.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	boards, err := prometheus.ReadBoards(filepath.Join(root, "charts", "rankwright", "dashboards"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	lacking := slices.Concat(slices.Collect(maps.Values(silent))...)
 	for i := range boards {
-		unanswered, err := stored.Unanswered(&boards[i], at)
+		unanswered, err := boards[i].Unanswered(source, at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,4 +111,38 @@ func metrics(t *testing.T, printed []string) {
 			}
 		}
 	}
+}
+
+// served has a Prometheus read a demo that was left running, started as the demo says, until it looked at everything three times. It reaches all
+// targets, evaluates all rules and alerts, and answers every panel.
+func served(t *testing.T, printed []string) {
+	if os.Getenv("RANKWRIGHT_PROMETHEUS") == "" {
+		t.Skip("a Prometheus is built by `make queries`, which sets RANKWRIGHT_PROMETHEUS=1")
+	}
+	assets, err := controlplane.FindAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ports, err := controlplane.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
+	server, err := prometheus.StartServer(t.Context(), filepath.Join(assets, "prometheus"), found(t, printed, `--config\.file=(\S+)`), address, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	const looked = `min(count_over_time(up[5m])) >= 3 and min(count_over_time(device:rankwright_free:info[5m])) >= 2`
+	if err := wait.PollUntilContextTimeout(t.Context(), time.Second, 3*time.Minute, true, func(context.Context) (bool, error) {
+		answer, err := server.Instant(looked, time.Now())
+		return len(answer) > 0, err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	failures, err := server.Failures(t.Context())
+	if err != nil || len(failures) > 0 {
+		t.Fatalf("%v: %s", err, strings.Join(failures, "\n"))
+	}
+	checkBoards(t, server, time.Now())
 }

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/prometheus/prometheus/promql/parser"
 )
 
 // Board is a dashboard of Grafana's, as far as its queries go.
@@ -57,16 +55,24 @@ type Empty struct {
 	Panel, Side string
 }
 
+// Source answers queries.
+type Source interface {
+	// Instant answers a query at some time. What is no number (NaN) is left out: there is nothing to see of it.
+	Instant(expr string, at time.Time) ([]Sample, error)
+	// LabelValues are the values of a label of the series that a selector finds, sorted.
+	LabelValues(selector, label string) ([]string, error)
+}
+
 // Unanswered runs each query of a dashboard with each choice of its variables.
-func (s *Storage) Unanswered(b *Board, at time.Time) ([]Empty, error) {
-	choices, err := s.choices(b)
+func (b *Board) Unanswered(s Source, at time.Time) ([]Empty, error) {
+	choices, err := b.choices(s)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.Title, err)
 	}
 	var empty []Empty
 	for _, panel := range b.Panels {
 		for _, target := range panel.Targets {
-			sides, err := s.unanswered(target.Expr, choices, at)
+			sides, err := unanswered(s, target.Expr, choices, at)
 			if err != nil {
 				return nil, fmt.Errorf("%s: panel %q: %w", b.Title, panel.Title, err)
 			}
@@ -79,7 +85,7 @@ func (s *Storage) Unanswered(b *Board, at time.Time) ([]Empty, error) {
 }
 
 // unanswered are the sides of an expression that have no answer with any of the choices of its variables.
-func (s *Storage) unanswered(expr string, choices []*strings.Replacer, at time.Time) ([]string, error) {
+func unanswered(s Source, expr string, choices []*strings.Replacer, at time.Time) ([]string, error) {
 	var empty []string
 	for n, choice := range choices {
 		chosen := choice.Replace(expr)
@@ -112,7 +118,7 @@ func (s *Storage) unanswered(expr string, choices []*strings.Replacer, at time.T
 var labelValues = regexp.MustCompile(`^label_values\((.+), ([a-z]+)\)$`)
 
 // choices are all ways to choose the variables of a dashboard, from what their own queries find.
-func (s *Storage) choices(b *Board) ([]*strings.Replacer, error) {
+func (b *Board) choices(s Source) ([]*strings.Replacer, error) {
 	ways := [][]string{{"$__rate_interval", "5m"}}
 	for _, v := range b.Templating.List {
 		if v.Type == "datasource" {
@@ -124,7 +130,7 @@ func (s *Storage) choices(b *Board) ([]*strings.Replacer, error) {
 		}
 		var longer [][]string
 		for _, way := range ways {
-			values, err := s.valuesOf(strings.NewReplacer(way...).Replace(parts[1]), parts[2])
+			values, err := s.LabelValues(strings.NewReplacer(way...).Replace(parts[1]), parts[2])
 			if err != nil {
 				return nil, fmt.Errorf("variable %s: %w", v.Name, err)
 			}
@@ -141,18 +147,4 @@ func (s *Storage) choices(b *Board) ([]*strings.Replacer, error) {
 		replacers[i] = strings.NewReplacer(way...)
 	}
 	return replacers, nil
-}
-
-// valuesOf are the values of a label of the series that a selector finds.
-func (s *Storage) valuesOf(selector, label string) ([]string, error) {
-	matchers, err := parser.ParseMetricSelector(selector)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", selector, err)
-	}
-	var values []string
-	for _, found := range s.Series(matchers...) {
-		values = append(values, found.Get(label))
-	}
-	slices.Sort(values)
-	return slices.Compact(values), nil
 }

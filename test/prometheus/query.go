@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -19,7 +20,7 @@ func engine() *promql.Engine {
 // lookback is for how long a sample is what a series shows, as Prometheus' default.
 const lookback = 5 * time.Minute
 
-// Instant answers a query at some time. What is no number (NaN) is left out: there is nothing to see of it.
+// Instant implements Source.
 func (s *Storage) Instant(expr string, at time.Time) ([]Sample, error) {
 	e := engine()
 	defer func() { _ = e.Close() }()
@@ -43,13 +44,12 @@ func (s *Storage) Instant(expr string, at time.Time) ([]Sample, error) {
 	default:
 		return nil, fmt.Errorf("%s: a %T, want a vector or a scalar", expr, result.Value)
 	}
-	numbers := found[:0]
-	for _, one := range found {
-		if !math.IsNaN(one.Value) {
-			numbers = append(numbers, one)
-		}
-	}
-	return numbers, nil
+	return numbers(found), nil
+}
+
+// numbers leaves out what is no number.
+func numbers(found []Sample) []Sample {
+	return slices.DeleteFunc(found, func(one Sample) bool { return math.IsNaN(one.Value) })
 }
 
 // Throughout says whether a query has had a value of one series at each step of a time.

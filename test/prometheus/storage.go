@@ -1,9 +1,11 @@
-// Package prometheus answers queries with Prometheus' own engine over what a test stored or scraped, at times that the test says. What a
-// Prometheus does beside that is in it as far as queries see it: series that a target no longer shows end, and so do those of rules.
+// Package prometheus answers queries: Storage with Prometheus' own engine over what a test stored or scraped, at times that the test says, and Server
+// by a Prometheus that runs. What a Prometheus does beside answering is in Storage as far as queries see it: series that a target no longer shows end,
+// and so do those of rules.
 package prometheus
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/tsdb/chunks"
@@ -49,6 +52,20 @@ func (s *Storage) Series(matchers ...*labels.Matcher) (found []labels.Labels) {
 		found = append(found, one.labels)
 	}
 	return found
+}
+
+// LabelValues implements Source.
+func (s *Storage) LabelValues(selector, label string) ([]string, error) {
+	matchers, err := parser.ParseMetricSelector(selector)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", selector, err)
+	}
+	var values []string
+	for _, found := range s.Series(matchers...) {
+		values = append(values, found.Get(label))
+	}
+	slices.Sort(values)
+	return slices.Compact(values), nil
 }
 
 // show adds what a target shows now, and ends the series that it showed before and no longer does.

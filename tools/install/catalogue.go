@@ -55,6 +55,7 @@ var catalogue = []Tool{
 	{Name: "helm", Folder: "helm", Module: "helm.sh/helm/v4", Package: "helm.sh/helm/v4/cmd/helm", Ask: asCommand},
 	{Name: "nfd-worker", Folder: "nfd", Module: "sigs.k8s.io/node-feature-discovery", Package: "sigs.k8s.io/node-feature-discovery/cmd/nfd-worker"},
 	{Name: "kubeconform", Folder: "kubeconform", Module: "github.com/yannh/kubeconform", Package: "github.com/yannh/kubeconform/cmd/kubeconform", Ask: []string{"-v"}},
+	{Name: "prometheus", Folder: "prometheus", Module: "github.com/prometheus/prometheus", Package: "github.com/prometheus/prometheus/cmd/prometheus"},
 	{Name: "lws", Folder: "lws", Module: "sigs.k8s.io/lws", Package: "sigs.k8s.io/lws/cmd"},
 	{Name: "kueue", Folder: "kueue", Module: "sigs.k8s.io/kueue", Package: "sigs.k8s.io/kueue/cmd/kueue"},
 	{Name: "jobset", Folder: "jobset", Module: "sigs.k8s.io/jobset", Package: "sigs.k8s.io/jobset"},
