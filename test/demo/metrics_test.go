@@ -133,16 +133,14 @@ func served(t *testing.T, printed []string) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	const looked = `min(count_over_time(up[5m])) >= 3 and min(count_over_time(device:rankwright_free:info[5m])) >= 2`
-	if err := wait.PollUntilContextTimeout(t.Context(), time.Second, 3*time.Minute, true, func(context.Context) (bool, error) {
+	const looked = `min(count_over_time(up[5m])) >= 3 and max(count_over_time(device:rankwright_free:info[5m])) >= 2`
+	awaited := wait.PollUntilContextTimeout(t.Context(), time.Second, 3*time.Minute, true, func(context.Context) (bool, error) {
 		answer, err := server.Instant(looked, time.Now())
 		return len(answer) > 0, err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	failures, err := server.Failures(t.Context())
-	if err != nil || len(failures) > 0 {
-		t.Fatalf("%v: %s", err, strings.Join(failures, "\n"))
+	if err != nil || awaited != nil || len(failures) > 0 {
+		t.Fatalf("%s: %v, %v\n%s", looked, awaited, err, strings.Join(failures, "\n"))
 	}
 	checkBoards(t, server, time.Now())
 }
