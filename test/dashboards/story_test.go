@@ -148,15 +148,8 @@ func (s *story) runPods(placement string, count int, engine string) []*corev1.Po
 	s.Must(err)
 	var pods []*corev1.Pod
 	for i := range count {
-		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: s.Home, Name: fmt.Sprintf("%s-%d", placement, i), Labels: map[string]string{
-				v1alpha1.LabelPlacement: placement, binding.LabelIndex: strconv.Itoa(i),
-			}},
-			Spec: corev1.PodSpec{
-				AutomountServiceAccountToken: new(bool), Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
-				Containers: []corev1.Container{{Name: "model", Image: "model", Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: int32(port)}}}},
-			},
-		}
+		pod := s.podOf(placement, i)
+		pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{Name: "http", ContainerPort: int32(port)}}
 		s.Must(s.Create(s.Context(), pod))
 		pods = append(pods, pod)
 	}
@@ -172,6 +165,19 @@ func (s *story) runPods(placement string, count int, engine string) []*corev1.Po
 		})
 	}
 	return pods
+}
+
+// podOf is a pod for a place of a placement.
+func (s *story) podOf(placement string, index int) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Home, Name: fmt.Sprintf("%s-%d", placement, index), Labels: map[string]string{
+			v1alpha1.LabelPlacement: placement, binding.LabelIndex: strconv.Itoa(index),
+		}},
+		Spec: corev1.PodSpec{
+			AutomountServiceAccountToken: new(bool), Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+			Containers: []corev1.Container{{Name: "model", Image: "model"}},
+		},
+	}
 }
 
 // holds has the kubelet of a pod's node say that the pod has the devices of its place, by the names that NVIDIA's plugin has for them.
