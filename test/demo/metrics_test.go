@@ -113,8 +113,8 @@ func checkBoards(t *testing.T, source prometheus.Source, at time.Time) {
 	}
 }
 
-// served has a Prometheus read a demo that was left running, started as the demo says, until it looked at everything three times. It reaches all
-// targets, evaluates all rules and alerts, and answers every panel.
+// served has a Prometheus read a demo that was left running, started as the demo says, until it scraped every target three times and recorded something
+// twice. It reaches all targets, evaluates all rules and alerts, and answers every panel.
 func served(t *testing.T, printed []string) {
 	if os.Getenv("RANKWRIGHT_PROMETHEUS") == "" {
 		t.Skip("a Prometheus is built by `make queries`, which sets RANKWRIGHT_PROMETHEUS=1")
